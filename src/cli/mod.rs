@@ -1,0 +1,1 @@
+//! What may be typed: shared flag groups and value parsers.

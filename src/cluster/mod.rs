@@ -1,0 +1,1 @@
+//! The one place that holds a client: connect, observe, apply, wait, access.

@@ -1,0 +1,1 @@
+//! One verb a file: its arguments and its run, top to bottom.

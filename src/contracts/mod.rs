@@ -1,0 +1,3 @@
+//! Facts about other people's software: names, keys, versions. No rules, no input and output.
+
+pub mod kinds;

@@ -1,0 +1,2 @@
+//! Entry and exit code.
+fn main() {}

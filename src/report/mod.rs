@@ -1,0 +1,1 @@
+//! Values to text: table, json, yaml, name.

@@ -1,0 +1,1 @@
+//! Manifests and dumps as a Kubernetes API in memory.

@@ -1,0 +1,1 @@
+//! The rules, pure: ids, operators from evidence, ownership, claims, plans.
