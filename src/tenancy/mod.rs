@@ -1,1 +1,4 @@
 //! The rules, pure: ids, operators from evidence, ownership, claims, plans.
+
+pub mod id;
+pub mod plan;
