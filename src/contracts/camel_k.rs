@@ -131,6 +131,7 @@ pub const FAMILY: Family = Family {
     registry: Some(INTEGRATION_PLATFORM),
     resources: KINDS,
     rules: RULES,
+    rules_until: (3, 0),
     pointer: None,
     olm_packages: &["camel-k", "red-hat-camel-k"],
 };
@@ -154,6 +155,7 @@ mod tests {
             ((2, 8), Some("E4")),
             ((2, 10), Some("E4")),
             ((2, 11), Some("E5")),
+            ((2024, 5), None),
         ] {
             assert_eq!(FAMILY.rules_of(version).map(|rules| rules.era), era, "{version:?}");
         }

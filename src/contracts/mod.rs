@@ -47,6 +47,8 @@ pub struct Family {
     pub resources: &'static [Reconciled],
     /// How versions decide about a resource, oldest first. Empty when a [`Pointer`] decides.
     pub rules: &'static [Rules],
+    /// The first version whose rules are not known here.
+    pub rules_until: MajorMinor,
     /// The object that designates the active operator.
     pub pointer: Option<Pointer>,
     /// Names of its packages in OLM catalogs.
@@ -56,7 +58,7 @@ pub struct Family {
 impl Family {
     /// The rules of a version, when the version is one the family had.
     pub fn rules_of(&self, version: MajorMinor) -> Option<&'static Rules> {
-        self.rules.iter().rev().find(|rules| rules.since <= version)
+        self.rules.iter().rev().find(|rules| rules.since <= version && version < self.rules_until)
     }
 
     /// What is known about a kind in this family.

@@ -6,8 +6,8 @@ pub const TARGET_NAMESPACES: &str = "olm.targetNamespaces";
 pub const OWNER: &str = "olm.owner";
 /// JSON pointer in a Subscription to the package it installs.
 pub const PACKAGE: &str = "/spec/name";
-/// JSON pointer in a Subscription to the environment it adds to the operator.
-pub const CONFIG_ENV: &str = "/spec/config/env";
+/// JSON pointer in a Subscription to the settings it adds to the operator's container: `env` and `envFrom`.
+pub const CONFIG: &str = "/spec/config";
 /// JSON pointer in a Subscription to the name of the installed `ClusterServiceVersion`, as in `camel-k-operator.v2.10.1`.
 pub const INSTALLED_CSV: &str = "/status/installedCSV";
 

@@ -33,6 +33,7 @@ pub const FAMILY: Family = Family {
     registry: None,
     resources: &[],
     rules: &[],
+    rules_until: (0, 0),
     pointer: Some(POINTER),
     olm_packages: &["tigera-operator"],
 };
