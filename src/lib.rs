@@ -9,5 +9,7 @@ pub mod contracts;
 pub mod error;
 pub mod manifests;
 pub mod report;
+pub mod settings;
 pub mod snapshot;
 pub mod tenancy;
+pub mod ui;

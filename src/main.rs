@@ -1,2 +1,7 @@
 //! Entry and exit code.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kctl::commands::main()
+}

@@ -1,1 +1,12 @@
 //! The one place that holds a client: connect, observe, apply, wait, access.
+
+pub mod access;
+pub mod apply;
+pub mod connect;
+mod exec_plugin;
+mod kubeconfig;
+pub mod request;
+mod stack;
+
+pub use connect::{Cluster, ConnectOptions};
+pub use request::{ApiError, Call, ListOptions};

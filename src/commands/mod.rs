@@ -1,1 +1,7 @@
-//! One verb a file: its arguments and its run, top to bottom.
+//! One verb a file: its arguments and its run, top to bottom. Here: the root parser and dispatch.
+
+mod root;
+mod session;
+
+pub use root::main;
+pub use session::Session;
