@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     contracts::{
+        camel_k::{OPERATOR_ID, PLATFORM_ID, PROFILE_ID, PROFILE_NAMESPACE},
         camel_traits::{ADDONS, ADDONS_KEY},
         kinds::INTEGRATION,
     },
@@ -18,12 +19,6 @@ use super::{
     traits::{self, Setting},
     wish::{Wish, property_entries},
 };
-
-/// Annotation that names the operator.
-pub const OPERATOR_ID: &str = "camel.apache.org/operator.id";
-const PLATFORM_ID: &str = "camel.apache.org/platform.id";
-const PROFILE_ID: &str = "camel.apache.org/integration-profile.id";
-const PROFILE_NAMESPACE: &str = "camel.apache.org/integration-profile.namespace";
 
 /// The trait profiles.
 const PROFILES: &[&str] = &["Kubernetes", "Knative", "OpenShift"];

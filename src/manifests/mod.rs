@@ -1,5 +1,6 @@
 //! From a wish to objects, pure.
 
+pub mod crds;
 pub mod dependencies;
 pub mod flows;
 pub mod integration;
@@ -7,7 +8,9 @@ pub mod metadata;
 pub mod modeline;
 pub mod mounts;
 pub mod names;
+pub mod operator;
 pub mod properties;
+pub mod rbac;
 pub mod sources;
 pub mod traits;
 pub mod wish;

@@ -1,6 +1,9 @@
 //! What a user wishes of an Integration, as typed: from flags and from modelines.
 
-use crate::error::{Error, Result};
+use crate::{
+    contracts::camel_k::OPERATOR_ID,
+    error::{Error, Result},
+};
 
 use super::{
     modeline::ModelineOption,
@@ -164,7 +167,7 @@ impl FromFiles {
 
 /// Whether an annotation option would set the operator id.
 pub fn is_operator_id(annotation: &str) -> bool {
-    annotation.split('=').next().is_some_and(|key| key.trim() == super::integration::OPERATOR_ID)
+    annotation.split('=').next().is_some_and(|key| key.trim() == OPERATOR_ID)
 }
 
 /// Files that a modeline names lie beside the file it stands in. What was fetched may not name files of this machine.
