@@ -2,5 +2,6 @@
 
 pub mod claim;
 pub mod id;
+pub mod install;
 pub mod objects;
 pub mod plan;
