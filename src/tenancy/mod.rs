@@ -1,7 +1,12 @@
 //! The rules, pure: ids, operators from evidence, ownership, claims, plans.
 
 pub mod claim;
+pub mod env;
+pub mod evidence;
 pub mod id;
 pub mod install;
 pub mod objects;
+pub mod operators;
+pub mod ownership;
 pub mod plan;
+pub mod version;
