@@ -1,0 +1,201 @@
+//! A small blocking client for seeding and asserting, with all rights. Its requests are not in the audit log.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::{Value, json};
+
+use super::users::Endpoint;
+use super::wait::{try_wait_for, wait_for};
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a kind whose CRD was just created may be unknown or answer 429.
+const SETTLE: Duration = Duration::from_secs(20);
+
+/// An HTTP answer; the body is null when it was no JSON.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub body: Value,
+}
+
+impl Answer {
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.status, self.body["message"].as_str().unwrap_or_default())
+    }
+}
+
+/// A blocking client of one API server. Paths are absolute and may have a query.
+pub struct Client {
+    runtime: tokio::runtime::Runtime,
+    client: kube::Client,
+    /// apiVersion and kind to plural and whether it is namespaced.
+    kinds: Mutex<HashMap<(String, String), (String, bool)>>,
+}
+
+impl Client {
+    /// A client that presents `token`.
+    pub fn new(endpoint: &Endpoint, token: &str) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        let kubeconfig: Kubeconfig =
+            serde_json::from_value(endpoint.kubeconfig("testbed", &json!({"token": token}), "default"))
+                .map_err(|error| error.to_string())?;
+        let client = runtime.block_on(async {
+            let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+                .await
+                .map_err(|error| error.to_string())?;
+            config.default_retry = false;
+            kube::Client::try_from(config).map_err(|error| error.to_string())
+        })?;
+        Ok(Self { runtime, client, kinds: Mutex::default() })
+    }
+
+    /// Sends one request and gives whatever the server answers; `body` goes with its content type.
+    pub fn send(&self, method: &str, path: &str, body: Option<(&str, &Value)>) -> Result<Answer, String> {
+        let request = http::Request::builder().method(method).uri(path);
+        let request = match body {
+            Some((content_type, value)) => {
+                request.header("content-type", content_type).body(Body::from(value.to_string().into_bytes()))
+            }
+            None => request.body(Body::empty()),
+        };
+        let request = request.map_err(|error| error.to_string())?;
+        self.runtime.block_on(async {
+            let exchange = async {
+                let answer = self.client.send(request).await.map_err(|error| error.to_string())?;
+                let status = answer.status().as_u16();
+                let bytes = answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+                Ok(Answer { status, body: serde_json::from_slice(&bytes).unwrap_or_default() })
+            };
+            tokio::time::timeout(TIMEOUT, exchange).await.unwrap_or_else(|_| Err(format!("no answer in {TIMEOUT:?}")))
+        })
+    }
+
+    /// Like [`Self::send`], but waits out a kind that was just created and panics when the server does not answer.
+    #[track_caller]
+    pub fn call(&self, method: &str, path: &str, body: Option<(&str, &Value)>) -> Answer {
+        wait_for(&format!("an answer to {method} {path}"), SETTLE, || match self.send(method, path, body) {
+            Ok(answer) if answer.status == 429 => Err(answer.to_string()),
+            other => Ok(other),
+        })
+        .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    #[track_caller]
+    fn expect(&self, method: &str, path: &str, body: Option<(&str, &Value)>) -> Value {
+        let answer = self.call(method, path, body);
+        assert!(answer.is_success(), "{method} {path}: {answer}");
+        answer.body
+    }
+
+    /// What is at `path`; it must be there.
+    #[track_caller]
+    pub fn get(&self, path: &str) -> Value {
+        self.expect("GET", path, None)
+    }
+
+    /// What is at `path`, if anything.
+    #[track_caller]
+    pub fn find(&self, path: &str) -> Option<Value> {
+        let answer = self.call("GET", path, None);
+        assert!(answer.is_success() || answer.status == 404, "GET {path}: {answer}");
+        answer.is_success().then_some(answer.body)
+    }
+
+    /// Posts `body` to a collection or a review.
+    #[track_caller]
+    pub fn post(&self, path: &str, body: &Value) -> Value {
+        self.expect("POST", path, Some(("application/json", body)))
+    }
+
+    /// Replaces the object at `path`.
+    #[track_caller]
+    pub fn put(&self, path: &str, body: &Value) -> Value {
+        self.expect("PUT", path, Some(("application/json", body)))
+    }
+
+    /// Merge-patches the object at `path`; `path/status` for its status.
+    #[track_caller]
+    pub fn merge(&self, path: &str, patch: &Value) -> Value {
+        self.expect("PATCH", path, Some(("application/merge-patch+json", patch)))
+    }
+
+    /// Deletes what is at `path`, an object or a collection; it may be gone already.
+    #[track_caller]
+    pub fn delete(&self, path: &str) {
+        let answer = self.call("DELETE", path, None);
+        assert!(answer.is_success() || answer.status == 404, "DELETE {path}: {answer}");
+    }
+
+    /// Creates an object; its path follows from its kind.
+    #[track_caller]
+    pub fn create(&self, object: &Value) -> Value {
+        self.post(&self.collection_of(object), object)
+    }
+
+    /// Applies an object as field manager `manager`, taking fields from others.
+    #[track_caller]
+    pub fn apply(&self, object: &Value, manager: &str) -> Value {
+        let path = format!("{}?fieldManager={manager}&force=true", self.path_of(object));
+        self.expect("PATCH", &path, Some(("application/apply-patch+yaml", object)))
+    }
+
+    /// Applies every document of `yaml`, in order.
+    #[track_caller]
+    pub fn apply_yaml(&self, yaml: &str, manager: &str) -> Vec<Value> {
+        let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).unwrap_or_else(|error| panic!("{error}"));
+        documents.iter().map(|object| self.apply(object, manager)).collect()
+    }
+
+    /// The path of an object, from its kind, namespace and name.
+    #[track_caller]
+    pub fn path_of(&self, object: &Value) -> String {
+        let name = object.pointer("/metadata/name").and_then(Value::as_str);
+        format!("{}/{}", self.collection_of(object), name.unwrap_or_else(|| panic!("no name in {object}")))
+    }
+
+    #[track_caller]
+    fn collection_of(&self, object: &Value) -> String {
+        let text = |key: &str| object[key].as_str().unwrap_or_else(|| panic!("no {key} in {object}")).to_owned();
+        let (version, kind) = (text("apiVersion"), text("kind"));
+        let root = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+        let (plural, namespaced) = self.kind(&root, &version, &kind);
+        match object.pointer("/metadata/namespace").and_then(Value::as_str) {
+            Some(namespace) if namespaced => format!("{root}/namespaces/{namespace}/{plural}"),
+            None if namespaced => panic!("no namespace in {object}"),
+            _ => format!("{root}/{plural}"),
+        }
+    }
+
+    /// Asks the server for the plural of a kind; one that is not served yet is waited for.
+    #[track_caller]
+    fn kind(&self, root: &str, version: &str, kind: &str) -> (String, bool) {
+        let key = (version.to_owned(), kind.to_owned());
+        if let Some(known) = self.kinds.lock().expect("no panic while locked").get(&key) {
+            return known.clone();
+        }
+        let found = try_wait_for(&format!("kind {kind} of {version} to be served"), SETTLE, || {
+            let list = self.send("GET", root, None)?;
+            let resources = list.body["resources"].as_array().into_iter().flatten();
+            let mut hits =
+                resources.filter(|r| r["kind"] == kind && r["name"].as_str().is_some_and(|n| !n.contains('/')));
+            let hit = hits.next().ok_or_else(String::new)?;
+            Ok((hit["name"].as_str().unwrap_or_default().to_owned(), hit["namespaced"] == true))
+        });
+        let found = found.unwrap_or_else(|error| panic!("{error}"));
+        self.kinds.lock().expect("no panic while locked").insert(key, found.clone());
+        found
+    }
+}
