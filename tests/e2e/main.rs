@@ -7,4 +7,4 @@ mod kctl;
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod testbed;
 
-mod testbed_itself;
+mod harness;

@@ -36,7 +36,7 @@ pub fn start(programs: &Programs, dir: &Path, accounts: &[Account], extra: &[Str
     for _ in 0..PORT_TRIES {
         let port = free_port().map_err(|error| format!("no free port: {error}"))?;
         let endpoint = Endpoint { server: format!("https://127.0.0.1:{port}"), authority: authority.pem() };
-        let client = Client::new(&endpoint, &accounts[0].token)?;
+        let client = Client::new(&endpoint, &json!({"token": accounts[0].token}), "testbed")?;
         let server = start_api_server(programs, dir, port, extra)?;
         match await_ready(&client, &[&etcd, &server]) {
             Ok(()) => return Ok(Server { endpoint, authority, client, programs: vec![etcd, server] }),
@@ -76,7 +76,7 @@ fn spawn(
     extra: &[String],
     dir: &Path,
 ) -> Result<Program, String> {
-    let args: Vec<String> = args.iter().map(ToString::to_string).chain(extra.iter().cloned()).collect();
+    let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).chain(extra.iter().cloned()).collect();
     Program::spawn(name, &programs.path(name), &args, dir).map_err(|error| format!("cannot start {name}: {error}"))
 }
 
@@ -133,7 +133,7 @@ fn await_ready(client: &Client, programs: &[&Program]) -> Result<(), String> {
         if let Some(ended) = programs.iter().find_map(|program| program.ended()) {
             return Ok(Err(ended));
         }
-        let answer = client.send("GET", "/readyz", None).map_err(|error| error.to_string())?;
+        let answer = client.send("GET", "/readyz", None)?;
         if answer.status == 200 { Ok(Ok(())) } else { Err(format!("/readyz answers {}", answer.status)) }
     });
     ready.map_err(|error| with_logs(error, programs)).flatten()

@@ -1,14 +1,16 @@
-//! A small blocking client for seeding and asserting, with all rights. Its requests are not in the audit log.
+//! A small blocking client for seeding and asserting.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::users::Endpoint;
 use super::wait::{try_wait_for, wait_for};
@@ -39,48 +41,52 @@ impl fmt::Display for Answer {
 /// A blocking client of one API server. Paths are absolute and may have a query.
 pub struct Client {
     runtime: tokio::runtime::Runtime,
-    client: kube::Client,
+    inner: kube::Client,
+    user_agent: String,
     /// apiVersion and kind to plural and whether it is namespaced.
     kinds: Mutex<HashMap<(String, String), (String, bool)>>,
 }
 
 impl Client {
-    /// A client that presents `token`.
-    pub fn new(endpoint: &Endpoint, token: &str) -> Result<Self, String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
-        let kubeconfig: Kubeconfig =
-            serde_json::from_value(endpoint.kubeconfig("testbed", &json!({"token": token}), "default"))
-                .map_err(|error| error.to_string())?;
-        let client = runtime.block_on(async {
-            let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-                .await
-                .map_err(|error| error.to_string())?;
+    /// A client with `credentials` (what stands under `user:` in a kubeconfig).
+    pub fn new(endpoint: &Endpoint, credentials: &Value, user_agent: &str) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(text)?;
+        let kubeconfig = endpoint.kubeconfig("testbed", credentials, "default");
+        let kubeconfig: Kubeconfig = serde_json::from_value(kubeconfig).map_err(text)?;
+        let inner = runtime.block_on(async {
+            let options = KubeConfigOptions::default();
+            let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(text)?;
             config.default_retry = false;
-            kube::Client::try_from(config).map_err(|error| error.to_string())
+            kube::Client::try_from(config).map_err(text)
         })?;
-        Ok(Self { runtime, client, kinds: Mutex::default() })
+        Ok(Self { runtime, inner, user_agent: user_agent.into(), kinds: Mutex::default() })
     }
 
-    /// Sends one request and gives whatever the server answers; `body` goes with its content type.
-    pub fn send(&self, method: &str, path: &str, body: Option<(&str, &Value)>) -> Result<Answer, String> {
-        let request = http::Request::builder().method(method).uri(path);
-        let request = match body {
-            Some((content_type, value)) => {
-                request.header("content-type", content_type).body(Body::from(value.to_string().into_bytes()))
-            }
-            None => request.body(Body::empty()),
-        };
-        let request = request.map_err(|error| error.to_string())?;
+    /// Sends one request as it is (path and query as its URI) and gives whatever the server answers.
+    pub fn exchange(&self, mut request: http::Request<Vec<u8>>) -> Result<http::Response<Bytes>, String> {
+        let agent = self.user_agent.parse().map_err(text)?;
+        request.headers_mut().entry(USER_AGENT).or_insert(agent);
         self.runtime.block_on(async {
             let exchange = async {
-                let answer = self.client.send(request).await.map_err(|error| error.to_string())?;
-                let status = answer.status().as_u16();
-                let bytes = answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
-                Ok(Answer { status, body: serde_json::from_slice(&bytes).unwrap_or_default() })
+                let (head, body) = self.inner.send(request.map(Body::from)).await.map_err(text)?.into_parts();
+                Ok(http::Response::from_parts(head, body.collect().await.map_err(text)?.to_bytes()))
             };
             tokio::time::timeout(TIMEOUT, exchange).await.unwrap_or_else(|_| Err(format!("no answer in {TIMEOUT:?}")))
         })
+    }
+
+    /// Sends one request; `body` goes with its content type.
+    pub fn send(&self, method: &str, path: &str, body: Option<(&str, &Value)>) -> Result<Answer, String> {
+        let builder = http::Request::builder().method(method).uri(path);
+        let request = match body {
+            Some((content_type, value)) => {
+                builder.header(CONTENT_TYPE, content_type).body(value.to_string().into_bytes())
+            }
+            None => builder.body(Vec::new()),
+        };
+        let answer = self.exchange(request.map_err(text)?)?;
+        let body = serde_json::from_slice(answer.body()).unwrap_or_default();
+        Ok(Answer { status: answer.status().as_u16(), body })
     }
 
     /// Like [`Self::send`], but waits out a kind that was just created and panics when the server does not answer.
@@ -128,8 +134,8 @@ impl Client {
 
     /// Merge-patches the object at `path`; `path/status` for its status.
     #[track_caller]
-    pub fn merge(&self, path: &str, patch: &Value) -> Value {
-        self.expect("PATCH", path, Some(("application/merge-patch+json", patch)))
+    pub fn merge(&self, path: &str, change: &Value) -> Value {
+        self.expect("PATCH", path, Some(("application/merge-patch+json", change)))
     }
 
     /// Deletes what is at `path`, an object or a collection; it may be gone already.
@@ -198,4 +204,8 @@ impl Client {
         self.kinds.lock().expect("no panic while locked").insert(key, found.clone());
         found
     }
+}
+
+fn text(error: impl fmt::Display) -> String {
+    error.to_string()
 }

@@ -188,6 +188,12 @@ impl Cluster {
         self.with_kubeconfig(user.clone(), namespace)
     }
 
+    /// A client that acts as `user`; what it sends is in the audit log under `user_agent`.
+    pub fn client_as(&self, user: &User, user_agent: &str) -> Client {
+        let client = Client::new(&self.server.endpoint, &user.credentials, user_agent);
+        client.unwrap_or_else(|error| panic!("cannot make a client: {error}"))
+    }
+
     /// Writes a kubeconfig with other credentials (what stands under `user:`), a refused token or an exec plugin for instance.
     pub fn kubeconfig_with(&self, credentials: &Value) -> PathBuf {
         let path = self.dir.join(format!("{}.kubeconfig", self.unique("custom")));

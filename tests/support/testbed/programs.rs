@@ -14,6 +14,8 @@ pub const BUILD_COMMAND: &str = "make control-plane";
 /// The folder that the build script filled.
 pub struct Programs {
     built: PathBuf,
+    /// `KUBEBUILDER_ASSETS`: ready programs that go before those that were built.
+    assets: Option<PathBuf>,
 }
 
 impl Programs {
@@ -23,7 +25,8 @@ impl Programs {
         let output = Command::new("sh").arg(&script).arg("--check").output();
         let output = output.map_err(|error| format!("cannot run {}: {error}", script.display()))?;
         if output.status.success() {
-            return Ok(Self { built: String::from_utf8_lossy(&output.stdout).trim().into() });
+            let built = String::from_utf8_lossy(&output.stdout).trim().into();
+            return Ok(Self { built, assets: env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from) });
         }
         let detail = String::from_utf8_lossy(&output.stderr);
         Err(format!("the programs of the test cluster are not built; run: {BUILD_COMMAND}\n{}", detail.trim()))
@@ -31,8 +34,13 @@ impl Programs {
 
     /// The program `name`: from `KUBEBUILDER_ASSETS` when it is there, else the one that was built.
     pub fn path(&self, name: &str) -> PathBuf {
-        let ready = env::var_os("KUBEBUILDER_ASSETS").map(|assets| Path::new(&assets).join(name));
+        let ready = self.assets.as_ref().map(|assets| assets.join(name));
         ready.filter(|path| path.is_file()).unwrap_or_else(|| self.built.join(name))
+    }
+
+    /// The same with other ready programs.
+    pub fn with_assets(self, assets: Option<&Path>) -> Self {
+        Self { assets: assets.map(Path::to_owned), ..self }
     }
 
     /// The folder of the programs that were built.

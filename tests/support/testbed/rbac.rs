@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::users::User;
-use super::wait::wait_until;
+use super::wait::{wait_for, wait_until};
 use super::{Client, Cluster};
 
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -24,13 +24,17 @@ impl Cluster {
         self.await_rules(user, namespace, rules);
     }
 
-    /// Gives `user` an existing ClusterRole (`view`, `edit`, `admin`, ...) in `namespace`, or everywhere when that is `None`,
-    /// and waits until it holds.
+    /// Gives `user` an existing `ClusterRole` in `namespace`, or everywhere when that is `None`, and waits until it holds.
+    /// `view`, `edit` and `admin` are put together by a controller: they have rules on a cluster with nodes only.
     #[track_caller]
     pub fn grant_role(&self, user: &User, namespace: Option<&str>, cluster_role: &str) {
+        let path = format!("/apis/{GROUP}/v1/clusterroles/{cluster_role}");
+        let rules = wait_for(&format!("ClusterRole {cluster_role} to have rules"), DEADLINE, || {
+            let rules = self.get(&path)["rules"].take();
+            if rules.is_array() { Ok(rules) } else { Err("view, edit and admin need Cluster::full()".into()) }
+        });
         self.bind(user, namespace, "ClusterRole", cluster_role);
-        let role = self.get(&format!("/apis/{GROUP}/v1/clusterroles/{cluster_role}"));
-        self.await_rules(user, namespace, &role["rules"]);
+        self.await_rules(user, namespace, &rules);
     }
 
     fn bind(&self, user: &User, namespace: Option<&str>, role_kind: &str, role: &str) {
