@@ -33,7 +33,7 @@ impl Cluster {
         }
         let object = self.call(&call).await?;
         let change = match &step.write {
-            Write::CreateOwned(_) | Write::Create { .. } => Change::Created,
+            Write::CreateOnly { .. } | Write::Create { .. } => Change::Created,
             Write::ApplyOwned { observed, .. } | Write::Patch { observed, .. } if same_content(observed, &object) => {
                 Change::Unchanged
             }
@@ -50,11 +50,14 @@ fn call_of(step: &Step) -> Call {
     let managed = |manager: &str| [("fieldManager", manager.to_owned()), ("fieldValidation", "Strict".to_owned())];
     match &step.write {
         // "1" is never the version of an object that exists: absent gives 201, present 409.
-        Write::CreateOwned(object) => {
-            on(Method::PATCH, "create").query(managed(OWNER)).body(APPLY_PATCH, at_version(object, "1"))
+        Write::CreateOnly { object, manager } => {
+            on(Method::PATCH, "create").query(managed(manager)).body(APPLY_PATCH, at_version(object, "1"))
         }
         Write::ApplyOwned { object, observed } => {
-            on(Method::PATCH, "apply").query(managed(OWNER)).body(APPLY_PATCH, at_version(object, version(observed)))
+            // The uid keeps an object that was deleted meanwhile from being made anew.
+            let mut object = at_version(object, version(observed));
+            object["metadata"]["uid"] = observed.pointer("/metadata/uid").cloned().unwrap_or_default();
+            on(Method::PATCH, "apply").query(managed(OWNER)).body(APPLY_PATCH, object)
         }
         Write::Create { object, manager } => {
             let mut call = on(Method::POST, "create");

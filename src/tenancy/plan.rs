@@ -14,9 +14,14 @@ pub const TENANT_MANAGER: &str = "kctl-run";
 /// How an object is written, each with its precondition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
-    /// Server-side apply as [`OWNER`] that succeeds only when the object is absent.
-    CreateOwned(Value),
-    /// Server-side apply as [`OWNER`] over an object that is kctl's own, at this resource version.
+    /// Server-side apply that succeeds only when the object is absent.
+    CreateOnly {
+        /// The object.
+        object: Value,
+        /// Field manager.
+        manager: &'static str,
+    },
+    /// Server-side apply as [`OWNER`] over an object that is kctl's own: the one observed, at its resource version.
     ApplyOwned {
         /// The whole object as kctl wants it.
         object: Value,
@@ -85,7 +90,7 @@ impl Step {
     /// Server-side apply of an absent object needs `create` and `patch`, of a present one `patch`.
     pub fn verbs(&self) -> &'static [&'static str] {
         match self.write {
-            Write::CreateOwned(_) => &["create", "patch"],
+            Write::CreateOnly { .. } => &["create", "patch"],
             Write::ApplyOwned { .. } | Write::Patch { .. } => &["patch"],
             Write::Create { .. } => &["create"],
             Write::Replace { .. } => &["update"],
