@@ -1,5 +1,6 @@
 //! The test clusters keep their promises.
 
+mod gate;
 mod leftovers;
 mod programs;
 
@@ -24,7 +25,7 @@ fn deployment(namespace: &str, name: &str, annotations: &Value) -> Value {
             "selector": {"matchLabels": {"app": name}},
             "template": {
                 "metadata": {"labels": {"app": name}, "annotations": annotations},
-                "spec": {"containers": [{"name": "main", "image": "registry.example/app:1.0"}]},
+                "spec": {"terminationGracePeriodSeconds": 0, "containers": [{"name": "main", "image": "registry.example/app:1.0"}]},
             },
         },
     })

@@ -63,14 +63,39 @@ impl Client {
     }
 
     /// Sends one request as it is (path and query as its URI) and gives whatever the server answers.
-    pub fn exchange(&self, mut request: http::Request<Vec<u8>>) -> Result<http::Response<Bytes>, String> {
+    pub fn exchange(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Bytes>, String> {
+        self.within_timeout(async {
+            let (head, body) = self.inner.send(self.ready(request)?).await.map_err(text)?.into_parts();
+            Ok(http::Response::from_parts(head, body.collect().await.map_err(text)?.to_bytes()))
+        })
+    }
+
+    /// Sends one request and waits for the head of the answer only; see [`Self::next_chunk`].
+    pub(super) fn begin(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Body>, String> {
+        self.within_timeout(async { self.inner.send(self.ready(request)?).await.map_err(text) })
+    }
+
+    /// Waits for the next piece of an answer, as long as it takes; a watch may have nothing to say.
+    pub(super) fn next_chunk(&self, answer: &mut http::Response<Body>) -> Result<Option<Bytes>, String> {
+        self.runtime.block_on(async {
+            while let Some(frame) = answer.body_mut().frame().await {
+                match frame.map_err(text)?.into_data() {
+                    Ok(data) if !data.is_empty() => return Ok(Some(data)),
+                    _ => {}
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn ready(&self, mut request: http::Request<Vec<u8>>) -> Result<http::Request<Body>, String> {
         let agent = self.user_agent.parse().map_err(text)?;
         request.headers_mut().entry(USER_AGENT).or_insert(agent);
+        Ok(request.map(Body::from))
+    }
+
+    fn within_timeout<T>(&self, exchange: impl Future<Output = Result<T, String>>) -> Result<T, String> {
         self.runtime.block_on(async {
-            let exchange = async {
-                let (head, body) = self.inner.send(request.map(Body::from)).await.map_err(text)?.into_parts();
-                Ok(http::Response::from_parts(head, body.collect().await.map_err(text)?.to_bytes()))
-            };
             tokio::time::timeout(TIMEOUT, exchange).await.unwrap_or_else(|_| Err(format!("no answer in {TIMEOUT:?}")))
         })
     }

@@ -11,6 +11,7 @@
 mod audit;
 mod boot;
 mod client;
+mod gate;
 mod guard;
 mod pki;
 mod programs;
@@ -29,6 +30,7 @@ use serde_json::{Value, json};
 
 pub use audit::{Mark, Request};
 pub use client::Client;
+pub use gate::Gate;
 pub use pki::Validity;
 pub use programs::{BUILD_COMMAND, Programs};
 pub use users::User;
