@@ -23,9 +23,12 @@ const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
 pub async fn established(cluster: &Cluster, definition: &str) -> Result<()> {
     let deadline = Instant::now() + ESTABLISHED_WITHIN;
     let late = |what: &str| {
-        Error::deadline(format!("{definition} is not served {}s after it was made: {what}", ESTABLISHED_WITHIN.as_secs()))
-            .object(ObjectRef::new("CustomResourceDefinition", None, definition))
-            .hint(format!("kubectl describe crd {definition}"))
+        Error::deadline(format!(
+            "{definition} is not served {}s after it was made: {what}",
+            ESTABLISHED_WITHIN.as_secs()
+        ))
+        .object(ObjectRef::new("CustomResourceDefinition", None, definition))
+        .hint(format!("kubectl describe crd {definition}"))
     };
     let crd = loop {
         let crd = cluster.get(&CRD, None, definition).await?.unwrap_or_default();
@@ -43,8 +46,11 @@ pub async fn established(cluster: &Cluster, definition: &str) -> Result<()> {
         tokio::time::sleep(SOON).await;
     };
     let text = |path: &str| crd.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let path = format!("/apis/{}/{}/{}", text("/spec/group"), text("/spec/versions/0/name"), text("/spec/names/plural"));
-    let probe = Call::new(http::Method::GET, path, &format!("list {definition}")).query([("limit", "1".to_owned())]).metadata_list();
+    let path =
+        format!("/apis/{}/{}/{}", text("/spec/group"), text("/spec/versions/0/name"), text("/spec/names/plural"));
+    let probe = Call::new(http::Method::GET, path, &format!("list {definition}"))
+        .query([("limit", "1".to_owned())])
+        .metadata_list();
     loop {
         match cluster.call(&probe).await {
             Ok(_) => return Ok(()),
@@ -71,7 +77,10 @@ pub async fn available(
     let mut told = String::new();
     loop {
         let Some(deployment) = cluster.get(&DEPLOYMENT, Some(namespace), name).await? else {
-            return Err(Error::not_found("NotFound", format!("deployment.apps/{name} in namespace {namespace} was deleted meanwhile")));
+            return Err(Error::not_found(
+                "NotFound",
+                format!("deployment.apps/{name} in namespace {namespace} was deleted meanwhile"),
+            ));
         };
         let Some(mut why) = not_available(&deployment) else { return Ok(()) };
         if let Some(pods) = pods_say(cluster, namespace, &deployment).await {
@@ -126,7 +135,14 @@ fn pod_trouble(pod: &Value) -> Option<String> {
     let waiting = statuses.into_iter().flatten().find_map(|status| {
         let waiting = status.pointer("/state/waiting")?;
         let text = |key: &str| waiting.get(key).and_then(Value::as_str).unwrap_or_default();
-        Some([text("reason"), text("message")].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(", "))
+        Some(
+            [text("reason"), text("message")]
+                .iter()
+                .filter(|part| !part.is_empty())
+                .copied()
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
     });
     waiting.or_else(|| {
         let (status, message) = condition(pod, "PodScheduled")?;
