@@ -74,7 +74,7 @@ impl Call<'_> {
         self.target.name.as_deref().unwrap_or_default()
     }
 
-    /// The stored object, or NotFound.
+    /// The stored object, or the error that it is not found.
     pub(super) fn stored(&self) -> Result<&Object, ApiError> {
         let key = store::key(self.namespace(), self.name());
         self.store.get(&self.resource, &key).ok_or_else(|| ApiError::not_found(&self.resource, self.name()))

@@ -34,7 +34,8 @@ pub(super) enum Problem {
 /// Reads every object of a file. JSON is taken as JSON, which is ten times as fast as YAML.
 pub(super) fn read(bytes: &[u8], named_json: bool) -> Result<Vec<Found>, Problem> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        let line = 1 + good.matches('\n').count();
         Problem::Syntax(Fault { line, why: "not UTF-8 text".to_owned() })
     })?;
     let text = text.trim_start_matches('\u{feff}');
@@ -121,7 +122,7 @@ fn read_json(text: &str, found: &mut Vec<Found>) -> Result<(), Problem> {
     }
 }
 
-/// A fault of serde_json, whose lines count from the beginning of what it was given.
+/// A fault of the JSON parser, whose lines count from the beginning of what it was given.
 fn syntax(error: &serde_json::Error, line: usize, absolute: bool) -> Problem {
     let text = error.to_string();
     let why = text.split(" at line ").next().unwrap_or(&text).to_owned();

@@ -37,7 +37,7 @@ pub(super) fn find(root: &Path, warnings: &mut Vec<String>) -> Result<Vec<PathBu
 
 /// The error for a file that cannot be read.
 pub(super) fn unreadable(path: &Path, error: Option<&std::io::Error>) -> Error {
-    let why = error.map_or_else(|| "cannot be read".to_owned(), |error| describe(error));
+    let why = error.map_or_else(|| "cannot be read".to_owned(), describe);
     Error::usage(format!("cannot read {}: {why}", path.display()))
 }
 

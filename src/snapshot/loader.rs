@@ -99,7 +99,7 @@ impl Loader {
         if why == files::KUSTOMIZATION
             && let Some(directory) = file.parent()
         {
-            warning.push_str(&format!("; {}", kustomize(directory)));
+            warning = format!("{warning}; {}", kustomize(directory));
         }
         self.warnings.push(warning);
     }

@@ -50,9 +50,12 @@ impl Call<'_> {
         };
         let size: usize = page.items.iter().map(|object| object.json().len() + 2).sum();
         let mut body = String::with_capacity(if metadata_only { 0 } else { size + 200 });
-        let metadata = self.list_metadata(&page, metadata_only);
-        body.push_str(&format!("{{\"kind\":{},\"apiVersion\":{},", json!(kind), json!(api_version)));
-        body.push_str(&format!("\"metadata\":{metadata},\"items\":["));
+        let metadata = self.list_metadata(&page, metadata_only).to_string();
+        for part in
+            ["{\"kind\":\"", kind, "\",\"apiVersion\":\"", &api_version, "\",\"metadata\":", &metadata, ",\"items\":["]
+        {
+            body.push_str(part);
+        }
         for (index, object) in page.items.iter().enumerate() {
             if index > 0 {
                 body.push(',');

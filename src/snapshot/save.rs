@@ -82,7 +82,7 @@ fn own_files(store: &Store, directory: &Path) -> BTreeMap<FileId, PathBuf> {
 }
 
 /// The objects that are taken, in an order in which they can be applied: namespaces, definitions, the rest.
-fn in_order<'a>(store: &'a Store, taken: impl Fn(&Object) -> bool) -> Vec<&'a Object> {
+fn in_order(store: &Store, taken: impl Fn(&Object) -> bool) -> Vec<&Object> {
     let mut objects: Vec<(u8, &Object)> = store
         .iter()
         .filter(|(_, _, object)| taken(object))

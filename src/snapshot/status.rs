@@ -111,21 +111,22 @@ impl ApiError {
 
     /// Fields that other managers own: `(manager as it is written in the message, field)`.
     pub(super) fn apply_conflicts(conflicts: &[(String, String)]) -> Self {
-        let mut message = match conflicts.len() {
-            1 => format!("Apply failed with 1 conflict: conflict with {}: {}", conflicts[0].0, conflicts[0].1),
-            n => format!("Apply failed with {n} conflicts:"),
-        };
-        if conflicts.len() > 1 {
-            let mut last = "";
-            for (index, (manager, field)) in conflicts.iter().enumerate() {
-                if manager != last {
-                    let lead = if index == 0 { " " } else { "\n" };
-                    message.push_str(&format!("{lead}conflicts with {manager}:"));
-                    last = manager;
+        let message = match conflicts {
+            [(manager, field)] => format!("Apply failed with 1 conflict: conflict with {manager}: {field}"),
+            many => {
+                let mut lines = vec![format!("Apply failed with {} conflicts:", many.len())];
+                let mut last = "";
+                for (manager, field) in many {
+                    if manager != last {
+                        lines.push(format!("conflicts with {manager}:"));
+                        last = manager;
+                    }
+                    lines.push(format!("- {field}"));
                 }
-                message.push_str(&format!("\n- {field}"));
+                // The first manager stands on the first line.
+                lines.join("\n").replacen(":\n", ": ", 1)
             }
-        }
+        };
         let causes: Vec<Value> = conflicts
             .iter()
             .map(|(manager, field)| {

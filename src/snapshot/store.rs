@@ -170,8 +170,17 @@ pub(super) fn is_crd(resource: &Resource) -> bool {
 
 /// A uid made of a seed: the same seed gives the same uid.
 pub(super) fn uid(seed: &str) -> String {
-    let hex: String = hash(seed).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
+    let hash = hash(seed);
+    let number =
+        |from: usize, to: usize| hash[from..to].iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+        number(0, 4),
+        number(4, 6),
+        number(6, 8) & 0xfff,
+        number(8, 10) & 0xfff,
+        number(10, 16)
+    )
 }
 
 /// The end of a generated name, made of a seed, in the alphabet the server uses.

@@ -149,7 +149,7 @@ impl Call<'_> {
             return Err(ApiError::modified(&resource, &name));
         }
         self.keep_what_is_not_written_here(live, &mut object);
-        self.keep_servers_own(live, &mut object);
+        keep_servers_own(live, &mut object);
         if store::is_crd(&resource) {
             crd::set_defaults(&mut object);
         }
@@ -196,16 +196,6 @@ impl Call<'_> {
             set_or_remove(object, "status", status);
         } else if self.version().status {
             set_or_remove(object, "status", live.get("status").cloned());
-        }
-    }
-
-    fn keep_servers_own(&self, live: &Value, object: &mut Value) {
-        let metadata = metadata(object);
-        for field in SERVERS_OWN.into_iter().chain(["resourceVersion", "namespace"]) {
-            match live.pointer(&format!("/metadata/{field}")) {
-                Some(value) => drop(metadata.insert(field.into(), value.clone())),
-                None => drop(metadata.shift_remove(field)),
-            }
         }
     }
 
@@ -273,6 +263,17 @@ impl Call<'_> {
             kind = self.resource.kind,
             version = json!(self.target.version),
         )))
+    }
+}
+
+/// What only the server writes stays as it is.
+fn keep_servers_own(live: &Value, object: &mut Value) {
+    let metadata = metadata(object);
+    for field in SERVERS_OWN.into_iter().chain(["resourceVersion", "namespace"]) {
+        match live["metadata"].get(field) {
+            Some(value) => drop(metadata.insert(field.into(), value.clone())),
+            None => drop(metadata.shift_remove(field)),
+        }
     }
 }
 
