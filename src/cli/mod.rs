@@ -1,3 +1,4 @@
 //! What may be typed: shared flag groups and value parsers.
 
 pub mod global;
+pub mod install_args;

@@ -53,11 +53,14 @@ fn call_of(step: &Step) -> Call {
         Write::CreateOnly { object, manager } => {
             on(Method::PATCH, "create").query(managed(manager)).body(APPLY_PATCH, at_version(object, "1"))
         }
-        Write::ApplyOwned { object, observed } => {
+        Write::ApplyOwned { object, observed, force } => {
             // The uid keeps an object that was deleted meanwhile from being made anew.
             let mut object = at_version(object, version(observed));
             object["metadata"]["uid"] = observed.pointer("/metadata/uid").cloned().unwrap_or_default();
-            on(Method::PATCH, "apply").query(managed(OWNER)).body(APPLY_PATCH, object)
+            on(Method::PATCH, "apply")
+                .query(managed(OWNER))
+                .query(force.then(|| ("force", "true".to_owned())))
+                .body(APPLY_PATCH, object)
         }
         Write::Create { object, manager } => {
             let mut call = on(Method::POST, "create");

@@ -3,9 +3,14 @@
 use std::{
     io::Read,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::Duration,
 };
+
+use jiff::{SignedDuration, Timestamp};
 
 use crate::{error::Result, settings::Settings, snapshot::Snapshot};
 
@@ -61,6 +66,8 @@ pub struct Cluster {
     server: Arc<str>,
     namespace: Arc<str>,
     snapshot: Option<(Snapshot, Option<PathBuf>)>,
+    /// Seconds by which the server's clock is ahead of this machine's, by its last answer.
+    pub(super) clock_skew: Arc<AtomicI64>,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -94,6 +101,7 @@ impl Cluster {
             server: target.config.cluster_url.to_string().trim_end_matches('/').into(),
             namespace: namespace.into(),
             snapshot: None,
+            clock_skew: Arc::default(),
         })
     }
 
@@ -118,6 +126,7 @@ impl Cluster {
             server: "none".into(),
             namespace: namespace.into(),
             snapshot: Some((snapshot, options.save.clone())),
+            clock_skew: Arc::default(),
         })
     }
 
@@ -134,6 +143,11 @@ impl Cluster {
     /// The namespace commands work in: flag, environment, config file, context, `default`.
     pub fn namespace(&self) -> &str {
         &self.namespace
+    }
+
+    /// The time by the server's clock, which is what leases and claims are written by.
+    pub fn server_time(&self) -> Timestamp {
+        Timestamp::now() + SignedDuration::from_secs(self.clock_skew.load(Ordering::Relaxed))
     }
 
     /// Whether this is a snapshot in memory.

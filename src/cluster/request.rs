@@ -100,6 +100,12 @@ impl Call {
         self
     }
 
+    /// Asks for the metadata of a list only.
+    pub fn metadata_list(mut self) -> Self {
+        self.accept = METADATA_LIST;
+        self
+    }
+
     /// Sends the call to another path than that of its object: a collection or a subresource.
     pub(super) fn collection(&mut self, path: String) {
         self.path = path;
@@ -355,6 +361,7 @@ impl Cluster {
         let request = call.request().map_err(|error| self.failure(call, Cause::Unreadable(error.to_string())))?;
         tracing::debug!(method = %call.method, uri = %request.uri(), "request");
         let response = self.client.send(request).await.map_err(|error| self.transport(call, &error))?;
+        self.read_clock(&response);
         let status = response.status();
         tracing::debug!(%status, "answer");
         if status.is_success() {
@@ -367,6 +374,15 @@ impl Cluster {
             .map(Duration::from_secs);
         let body = response.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         Err(self.failure(call, status_cause(status, &body, retry_after)))
+    }
+
+    /// Notes how far the server's clock is from ours, by the Date header of its answer.
+    fn read_clock(&self, response: &http::Response<Body>) {
+        let date = response.headers().get(header::DATE).and_then(|value| value.to_str().ok());
+        if let Some(date) = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok()) {
+            let skew = date.timestamp().as_second() - jiff::Timestamp::now().as_second();
+            self.clock_skew.store(skew, std::sync::atomic::Ordering::Relaxed);
+        }
     }
 
     fn failure(&self, call: &Call, cause: Cause) -> ApiError {

@@ -115,9 +115,47 @@ pub const PIPE: Kind = namespaced(CAMEL, "v1", "Pipe", "pipes");
 /// Camel K `KameletBinding` (to v2.5.1).
 pub const KAMELET_BINDING: Kind = namespaced(CAMEL, "v1alpha1", "KameletBinding", "kameletbindings");
 
+const ALL: [Kind; 24] = [
+    NAMESPACE,
+    CONFIG_MAP,
+    SECRET,
+    SERVICE_ACCOUNT,
+    POD,
+    DEPLOYMENT,
+    LEASE,
+    ROLE,
+    ROLE_BINDING,
+    CLUSTER_ROLE,
+    CLUSTER_ROLE_BINDING,
+    CRD,
+    SELF_SUBJECT_ACCESS_REVIEW,
+    OPERATOR_CLAIM,
+    SUBSCRIPTION,
+    INTEGRATION,
+    INTEGRATION_KIT,
+    INTEGRATION_PLATFORM,
+    INTEGRATION_PROFILE,
+    BUILD,
+    CAMEL_CATALOG,
+    KAMELET,
+    PIPE,
+    KAMELET_BINDING,
+];
+
+/// The descriptor of a manifest's kind, if kctl knows it.
+pub fn of(api_version: &str, kind: &str) -> Option<Kind> {
+    ALL.into_iter().find(|known| known.kind == kind && known.api_version() == api_version)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_manifest_names_its_kind() {
+        assert_eq!(of("apps/v1", "Deployment"), Some(DEPLOYMENT));
+        assert_eq!(of("v1", "Deployment"), None);
+    }
 
     #[test]
     fn paths() {

@@ -4,6 +4,7 @@ pub mod claim;
 pub mod env;
 pub mod evidence;
 pub mod id;
+pub mod install;
 pub mod objects;
 pub mod operators;
 pub mod ownership;

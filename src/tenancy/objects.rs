@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    contracts::kinds::Kind,
+    contracts::kinds::{self, Kind},
     error::{Error, ObjectRef, Result},
 };
 
@@ -65,16 +65,34 @@ pub fn manager_of(object: &Value) -> String {
     if names.is_empty() { "an unknown manager".to_owned() } else { names.join(", ") }
 }
 
+/// The descriptor of an object's kind.
+///
+/// # Errors
+/// A kind that kctl does not write.
+pub fn kind_of(object: &Value) -> Result<Kind> {
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    kinds::of(text("apiVersion"), text("kind")).ok_or_else(|| {
+        Error::failed("UnknownKind", format!("kctl does not know {} {}", text("apiVersion"), text("kind")))
+    })
+}
+
+/// Namespace and name of an object.
+pub fn place_of(object: &Value) -> (Option<&str>, &str) {
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str);
+    (text("/metadata/namespace"), text("/metadata/name").unwrap_or_default())
+}
+
 /// The step that brings an object of kctl's about: created when absent, applied over when it is kctl's own.
 ///
 /// # Errors
 /// The object exists and is somebody else's (exit 3): applying over it would merge in silence.
-pub fn owned_step(kind: Kind, object: Value, observed: Option<&Value>, mark: Mark<'_>) -> Result<Step> {
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).map(str::to_owned);
+pub fn owned_step(object: Value, observed: Option<&Value>, mark: Mark<'_>, force: bool) -> Result<Step> {
+    let kind = kind_of(&object)?;
+    let (namespace, name) = place_of(&object);
+    let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
     let write = match observed {
         None => Write::CreateOnly { object, manager: OWNER },
-        Some(observed) if is_own(observed, mark) => Write::ApplyOwned { object, observed: observed.clone() },
+        Some(observed) if is_own(observed, mark) => Write::ApplyOwned { object, observed: observed.clone(), force },
         Some(observed) => {
             let place = namespace.as_ref().map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
             let error = Error::refused(
@@ -98,8 +116,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::contracts::kinds::DEPLOYMENT;
-
     const MARK: Mark<'_> = Mark { label: "kctl.dev/operator-id", value: Some("a") };
 
     fn object(label: Option<&str>, manager: &str, operation: &str) -> Value {
@@ -130,8 +146,9 @@ mod tests {
         let mut stranger = object(None, "helm", "Update");
         stranger["metadata"]["annotations"] =
             json!({"meta.helm.sh/release-name": "camel", "meta.helm.sh/release-namespace": "ops"});
-        let wanted = json!({"metadata": {"name": "x", "namespace": "n"}});
-        let error = owned_step(DEPLOYMENT, wanted, Some(&stranger), MARK).expect_err("refused");
+        let wanted =
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": "n"}});
+        let error = owned_step(wanted, Some(&stranger), MARK, false).expect_err("refused");
         assert_eq!(error.exit(), crate::error::Exit::Refused);
         assert!(error.message().contains("Helm release ops/camel"), "{error}");
     }

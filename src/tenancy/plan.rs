@@ -27,6 +27,8 @@ pub enum Write {
         object: Value,
         /// The object as it was observed.
         observed: Value,
+        /// Take fields back that another manager has changed.
+        force: bool,
     },
     /// POST; fails when the object exists.
     Create {
@@ -132,6 +134,25 @@ pub fn same_content(before: &Value, after: &Value) -> bool {
     stripped(before) == stripped(after)
 }
 
+/// Whether `observed` has everything that `wanted` says: what applying `wanted` over it would leave unchanged, as far as
+/// that can be told without the server.
+pub fn contains(observed: &Value, wanted: &Value) -> bool {
+    match (observed, wanted) {
+        (Value::Object(observed), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, wanted)| match observed.get(key) {
+                Some(observed) => contains(observed, wanted),
+                // The server drops empty values.
+                None => wanted.as_str() == Some("") || wanted.is_null(),
+            })
+        }
+        (Value::Array(observed), Value::Array(wanted)) => {
+            observed.len() == wanted.len()
+                && observed.iter().zip(wanted).all(|(observed, wanted)| contains(observed, wanted))
+        }
+        (observed, wanted) => observed == wanted,
+    }
+}
+
 fn stripped(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(fields) = object.as_object_mut() {
@@ -152,6 +173,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_there_already_is_recognised() {
+        let observed = json!({"a": {"b": 1, "extra": true}, "list": [{"name": "X"}]});
+        assert!(contains(&observed, &json!({"a": {"b": 1}, "list": [{"name": "X", "value": ""}]})));
+        assert!(!contains(&observed, &json!({"a": {"b": 2}})));
+        assert!(!contains(&observed, &json!({"list": []})));
+    }
 
     #[test]
     fn bookkeeping_and_status_are_no_content() {

@@ -1,0 +1,144 @@
+//! `kctl install`.
+
+mod carry_out;
+mod observe;
+mod render;
+mod wish;
+
+use jiff::Timestamp;
+
+use crate::{
+    cli::install_args::{DryRun, InstallArgs},
+    cluster::Cluster,
+    commands::{Session, session::quoted},
+    contracts::camel_k,
+    error::{Error, Exit, Result},
+    manifests::{
+        crds,
+        operator::{ID_LABEL, Operator, SHARED_LABEL, shared_rbac},
+    },
+    tenancy::{
+        claim::{Instance, Operation},
+        install::{self, ClaimMove, Wish},
+        objects::Mark,
+        plan::Step,
+    },
+};
+
+/// Everything an install writes, in the order in which it does.
+struct Plan {
+    /// Namespace, the definition of claims, roles that all operators share.
+    foundation: Vec<Step>,
+    claim: ClaimMove,
+    /// Definitions of Camel K's kinds.
+    kinds: Vec<Step>,
+    /// `ServiceAccount`, roles, settings, platform.
+    objects: Vec<Step>,
+    /// The Deployment at no replicas while an operation is under way, else at what the claim says.
+    deployment: Step,
+}
+
+impl InstallArgs {
+    /// Whether errors are JSON, too.
+    pub fn wants_json(&self) -> bool {
+        self.output == Some(crate::cli::install_args::ManifestFormat::Json)
+    }
+
+    /// Runs the command.
+    pub async fn run(self, session: &Session<'_>) -> Result<Exit> {
+        let ui = session.ui;
+        let id = wish::operator_id(&self, ui)?;
+        let named = wish::named_settings(&self)?;
+        if let Some(format) = self.output {
+            wish::check(&named)?;
+            return render::manifests(session, &id, &named, format);
+        }
+        if session.global.snapshot.from.is_some() && self.wait {
+            return Err(Error::usage("--wait needs a live cluster: nothing becomes ready in a snapshot"));
+        }
+        let cluster = session.connect().await?;
+        let namespace = cluster.namespace().to_owned();
+        let earlier = observe::settings(cluster, &namespace, &id).await?;
+        let settings = named.over(earlier);
+        wish::check(&settings)?;
+        let operator = Operator { id: &id, namespace: &namespace, settings: &settings };
+        let instance = Instance::new(&namespace, &operator.name());
+        let operation = self.operation(session, &id, &instance, cluster.server_time());
+        let wish = Wish {
+            family: camel_k::FAMILY.name,
+            id: &id,
+            instance: &instance,
+            take_over: self.take_over,
+            ignored: &self.ignore_evidence,
+            operation: &operation,
+        };
+        let seen = observe::cluster(cluster, session, &wish, &operator, &self).await?;
+        let plan = self.plan(&wish, &operator, &seen)?;
+        self.preflight(cluster, &plan).await?;
+        if let Some(where_) = self.dry_run {
+            return carry_out::rehearse(cluster, ui, &plan, where_).await;
+        }
+        observe::ask_about_resources(session, cluster, &id, &seen).await?;
+        ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
+        carry_out::install(session, cluster, &wish, &operator, plan).await?;
+        if operator.platform().is_none() && !seen.has_platform {
+            ui.hint(&format!(
+                "without a registry, integrations that need a build wait for ever: kctl install -x {id} -n {namespace} --registry HOST:PORT"
+            ));
+        }
+        if self.wait {
+            carry_out::wait(cluster, ui, &instance, self.timeout).await?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn operation(&self, session: &Session<'_>, id: &str, instance: &Instance, now: Timestamp) -> Operation {
+        let place = session.same_place();
+        let namespace =
+            if session.global.namespace.is_some() { String::new() } else { format!(" -n {}", instance.namespace) };
+        let again = format!("kctl install -x {}{place}{namespace}", quoted(id));
+        Operation {
+            id: uuid::Uuid::new_v4().to_string(),
+            kind: if self.take_over { "take-over" } else { "install" }.to_owned(),
+            since: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            from: None,
+            to: Some(instance.to_string()),
+            resume: Some(again),
+            undo: Some(format!(
+                "kubectl delete deployment,serviceaccount,role,rolebinding,secret -n {} -l {ID_LABEL}={id} && kubectl delete clusterrole,clusterrolebinding -l {ID_LABEL}={id} && kubectl delete opclaim camel-k.{id}",
+                instance.namespace
+            )),
+        }
+    }
+
+    fn plan(&self, wish: &Wish<'_>, operator: &Operator<'_>, seen: &observe::Seen) -> Result<Plan> {
+        let own = Mark { label: ID_LABEL, value: Some(operator.id) };
+        let shared = Mark { label: SHARED_LABEL, value: None };
+        let claim = install::claim_move(wish, seen.claim.as_ref(), seen.holder.as_ref(), &seen.rivals, seen.now)?;
+        let replicas = match &claim {
+            ClaimMove::Keep(claim) => claim.replicas(wish.instance),
+            ClaimMove::Create(_) | ClaimMove::Swap(_) => 0,
+        };
+        let mut foundation = seen.namespace_step(self.create_namespace)?;
+        foundation.extend(install::definitions(vec![crds::claim()], &seen.existing)?);
+        foundation.extend(install::owned(shared_rbac(self.tenant_role), &seen.existing, shared, self.force)?);
+        let kinds = if self.skip_crds { Vec::new() } else { install::definitions(seen.kinds.clone(), &seen.existing)? };
+        let mut deployment = install::owned(vec![operator.deployment(replicas)], &seen.existing, own, self.force)?;
+        let deployment = deployment.pop().ok_or_else(|| Error::failed("NoDeployment", "the plan has no Deployment"))?;
+        Ok(Plan {
+            foundation,
+            claim,
+            kinds,
+            objects: install::owned(observe::objects(operator), &seen.existing, own, self.force)?,
+            deployment,
+        })
+    }
+
+    /// Names the rights that are missing before anything is written.
+    async fn preflight(&self, cluster: &Cluster, plan: &Plan) -> Result<()> {
+        if self.dry_run == Some(DryRun::Client) || cluster.is_snapshot() {
+            return Ok(());
+        }
+        observe::rights(cluster, plan).await
+    }
+}

@@ -1,0 +1,271 @@
+//! What an install must know of the cluster before it plans.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    cli::install_args::InstallArgs,
+    cluster::{ApiError, Cluster, access::Right},
+    commands::Session,
+    contracts::kinds::{
+        CLUSTER_ROLE_BINDING, DEPLOYMENT, INTEGRATION_PLATFORM, LEASE, NAMESPACE, OPERATOR_CLAIM, ROLE_BINDING, SECRET,
+    },
+    error::{Error, ObjectRef, Result},
+    manifests::{
+        crds,
+        operator::{Operator, SETTINGS_TYPE, Settings, shared_rbac},
+    },
+    tenancy::{
+        claim::{self, Claim, Instance, Standing, standing},
+        install::{Existing, Holder, Rival, Wish, key},
+        plan::{CLAIM_MANAGER, OWNER, Step, Write},
+    },
+};
+
+use super::Plan;
+
+/// Requests under way at once.
+const AT_ONCE: usize = 8;
+
+/// What was seen.
+pub struct Seen {
+    /// The server's time.
+    pub now: Timestamp,
+    /// Objects of the plan that exist.
+    pub existing: Existing,
+    /// The claim of the id.
+    pub claim: Option<Claim>,
+    /// What became of the claim's holder, when that is somebody else.
+    pub holder: Option<Holder>,
+    /// What uses the id without a claim.
+    pub rivals: Vec<Rival>,
+    /// Definitions that the cluster should have.
+    pub kinds: Vec<Value>,
+    /// Whether the operator has a platform already.
+    pub has_platform: bool,
+    namespace: Option<Value>,
+    namespace_name: String,
+}
+
+impl Seen {
+    /// The step that makes the namespace.
+    ///
+    /// # Errors
+    /// It does not exist and was not asked for (exit 5), or is on its way out (exit 3).
+    pub fn namespace_step(&self, create: bool) -> Result<Vec<Step>> {
+        let name = &self.namespace_name;
+        let object = ObjectRef::new("Namespace", None, name);
+        match &self.namespace {
+            Some(namespace) if namespace.pointer("/status/phase").and_then(Value::as_str) == Some("Terminating") => {
+                Err(Error::refused("NamespaceTerminating", format!("namespace {name} is being deleted")).object(object))
+            }
+            Some(_) => Ok(Vec::new()),
+            None if create => {
+                let wanted = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+                Ok(vec![Step::new(NAMESPACE, None, name, Write::CreateOnly { object: wanted, manager: OWNER })])
+            }
+            None => Err(Error::not_found("NamespaceNotFound", format!("namespace {name} not found"))
+                .object(object)
+                .hint(format!("make it: add --create-namespace, or kubectl create namespace {name}"))),
+        }
+    }
+}
+
+/// The settings an earlier install of the id kept in this namespace.
+pub async fn settings(cluster: &Cluster, namespace: &str, id: &str) -> Result<Settings> {
+    let none = Settings::default();
+    let name = Operator { id, namespace, settings: &none }.settings_name();
+    let secret = match cluster.get(&SECRET, Some(namespace), &name).await {
+        Ok(Some(secret)) => secret,
+        Ok(None) => return Ok(none),
+        Err(error) if error.is_forbidden() => {
+            return Err(Error::from(error).hint("an install reads and writes its own settings in that Secret; it needs get, create and patch on secrets"));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if secret["type"] != SETTINGS_TYPE {
+        return Err(Error::refused(
+            "NotOurs",
+            format!("secret/{name} in namespace {namespace} exists and was not made by kctl"),
+        )
+        .object(ObjectRef::new("Secret", Some(namespace), &name)));
+    }
+    let data = secret.pointer("/data/settings").and_then(Value::as_str).unwrap_or_default();
+    let text = BASE64_STANDARD.decode(data).unwrap_or_default();
+    serde_json::from_slice(&text).map_err(|_| {
+        Error::failed(
+            "BadSettings",
+            format!("secret/{name} in namespace {namespace} does not hold settings that kctl can read"),
+        )
+        .hint(format!("name all settings again after: kubectl delete secret {name} -n {namespace}"))
+    })
+}
+
+/// Objects of an operator besides its Deployment, in the order in which they are written.
+pub fn objects(operator: &Operator<'_>) -> Vec<Value> {
+    let mut objects = vec![operator.service_account()];
+    objects.extend(operator.rbac());
+    objects.push(operator.settings_secret());
+    objects.extend(operator.platform());
+    objects
+}
+
+/// Reads everything the plan depends on, side by side.
+pub async fn cluster(
+    cluster: &Cluster,
+    session: &Session<'_>,
+    wish: &Wish<'_>,
+    operator: &Operator<'_>,
+    args: &InstallArgs,
+) -> Result<Seen> {
+    let kinds = match (&args.crds, args.skip_crds) {
+        (Some(path), _) => crds::from_documents(super::render::documents(path)?, &path.display().to_string())?,
+        (None, true) => Vec::new(),
+        (None, false) => crds::camel(),
+    };
+    let mut wanted = vec![crds::claim(), operator.deployment(0)];
+    wanted.extend(objects(operator));
+    wanted.extend(shared_rbac(args.tenant_role));
+    wanted.extend(kinds.iter().cloned());
+    let claim_name = claim::name(wish.family, wish.id);
+    let (existing, claim, namespace, platform) = tokio::try_join!(
+        find(cluster, &wanted),
+        read_claim(cluster, &claim_name),
+        async { cluster.get(&NAMESPACE, None, operator.namespace).await.map_err(Error::from) },
+        async { optional(cluster.get(&INTEGRATION_PLATFORM, Some(operator.namespace), operator.id).await) },
+    )?;
+    let holder = match standing(claim.as_ref(), wish.instance) {
+        Standing::Held(active) if wish.take_over => Some(holder(cluster, &active, wish.id).await?),
+        _ => None,
+    };
+    let _ = session;
+    Ok(Seen {
+        now: cluster.server_time(),
+        existing,
+        claim,
+        holder,
+        rivals: Vec::new(),
+        kinds,
+        has_platform: platform.is_some(),
+        namespace,
+        namespace_name: operator.namespace.to_owned(),
+    })
+}
+
+/// The claim of that name; a cluster without claims has none.
+pub async fn read_claim(cluster: &Cluster, name: &str) -> Result<Option<Claim>> {
+    Ok(optional(cluster.get(&OPERATOR_CLAIM, None, name).await)?.map(Claim::read))
+}
+
+/// An object whose kind may not be served at all.
+fn optional(found: Result<Option<Value>, ApiError>) -> Result<Option<Value>> {
+    match found {
+        Err(error) if error.is_kind_missing() => Ok(None),
+        other => Ok(other?),
+    }
+}
+
+/// Those of the wanted objects that exist.
+async fn find(cluster: &Cluster, wanted: &[Value]) -> Result<Existing> {
+    let lookups = wanted.iter().map(|object| async move {
+        let path = key(object)?;
+        let (kind, (namespace, name)) =
+            (crate::tenancy::objects::kind_of(object)?, crate::tenancy::objects::place_of(object));
+        let found = optional(cluster.get(&kind, namespace, name).await)?;
+        Ok::<_, Error>(found.map(|found| (path, found)))
+    });
+    let found: Vec<_> = stream::iter(lookups).buffered(AT_ONCE).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Whether the holder of a claim is gone: no Deployment, and no live lease in its namespace. What may not be read is there.
+async fn holder(cluster: &Cluster, active: &Instance, id: &str) -> Result<Holder> {
+    let there = |why: &str| Ok(Holder::There(why.to_owned()));
+    match cluster.get(&DEPLOYMENT, Some(&active.namespace), &active.deployment).await {
+        Ok(Some(_)) => return there("its Deployment exists"),
+        Err(error) if error.is_forbidden() => return there("you may not read its Deployment"),
+        Err(error) => return Err(error.into()),
+        Ok(None) => {}
+    }
+    let lease = crate::contracts::camel_k::FAMILY.lease.of(id);
+    match cluster.get(&LEASE, Some(&active.namespace), &lease).await {
+        Ok(Some(lease))
+            if crate::tenancy::evidence::LeaseFacts::parse(&lease)
+                .is_some_and(|lease| lease.is_live(cluster.server_time())) =>
+        {
+            there("its lease is being renewed")
+        }
+        Err(error) if error.is_forbidden() => there("you may not read its lease"),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(Holder::Gone),
+    }
+}
+
+/// What uses the id without a claim, by a consistent read.
+pub async fn rivals(cluster: &Cluster, wish: &Wish<'_>) -> Result<Vec<Rival>> {
+    let family = &crate::contracts::camel_k::FAMILY;
+    let found = cluster
+        .list(&DEPLOYMENT, None, &crate::cluster::ListOptions::labelled("camel.apache.org/component=operator"))
+        .await?;
+    let evidence = crate::tenancy::evidence::Evidence {
+        deployments: found
+            .iter()
+            .filter_map(|object| crate::tenancy::evidence::DeploymentFacts::parse(family, object))
+            .collect(),
+        ..Default::default()
+    };
+    let now = cluster.server_time();
+    Ok(crate::tenancy::install::rivals(wish, &crate::tenancy::operators::operators(&evidence, now), now))
+}
+
+/// Checks the rights for every write of the plan; what access reviews cannot see is tried as a dry run.
+pub async fn rights(cluster: &Cluster, plan: &Plan) -> Result<()> {
+    let mut rights: Vec<Right> = Vec::new();
+    for step in plan.foundation.iter().chain(&plan.kinds).chain(&plan.objects).chain([&plan.deployment]) {
+        let name = Some(step.name.as_str());
+        rights.extend(step.verbs().iter().map(|verb| Right::on(verb, &step.kind, step.namespace.as_deref(), name)));
+    }
+    for verb in ["get", "create", "patch", "update"] {
+        rights.push(Right::on(verb, &OPERATOR_CLAIM, None, Some(&plan.claim_name())));
+    }
+    let missing = cluster.missing(&rights).await?;
+    if !missing.is_empty() {
+        let list = missing.iter().map(ToString::to_string).collect::<Vec<_>>();
+        return Err(Error::not_authorised(format!("you may not: {}", list.join("; ")))
+            .hint("nothing was written; ask an admin of the cluster for these rights, or to run the install"));
+    }
+    for step in plan.foundation.iter().chain(&plan.objects).filter(|step| grants(step)) {
+        match cluster.write(step, true).await {
+            Ok(_) => {}
+            // A binding cannot be rehearsed before its role is there, nor anything in a namespace that is not.
+            Err(error) if error.is_not_found() => {}
+            Err(error) if error.is_forbidden() => {
+                let first = error.message().lines().next().unwrap_or_default().to_owned();
+                return Err(Error::not_authorised(format!("you may not write {}: {first}", step.label()))
+                    .hint("nothing was written; granting rights takes holding them, or the verbs escalate and bind"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn grants(step: &Step) -> bool {
+    step.kind.group == ROLE_BINDING.group
+}
+
+impl Plan {
+    fn claim_name(&self) -> String {
+        let (super::ClaimMove::Create(claim) | super::ClaimMove::Swap(claim) | super::ClaimMove::Keep(claim)) =
+            &self.claim;
+        claim.object().pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+}
+
+/// Says which resources the operator will take and asks, when there are any.
+pub async fn ask_about_resources(_session: &Session<'_>, _cluster: &Cluster, _id: &str, _seen: &Seen) -> Result<()> {
+    let _ = (CLUSTER_ROLE_BINDING, CLAIM_MANAGER);
+    Ok(())
+}
