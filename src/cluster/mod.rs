@@ -7,6 +7,7 @@ mod exec_plugin;
 mod kubeconfig;
 pub mod request;
 mod stack;
+mod stream;
 pub mod wait;
 
 pub use connect::{Cluster, ConnectOptions};
