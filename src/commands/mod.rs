@@ -1,7 +1,8 @@
 //! One verb a file: its arguments and its run, top to bottom. Here: the root parser and dispatch.
 
+mod install;
 mod root;
-mod session;
+pub mod session;
 
 pub use root::main;
 pub use session::Session;

@@ -6,7 +6,10 @@ use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    cli::global::{ColorWhen, GlobalArgs},
+    cli::{
+        global::{ColorWhen, GlobalArgs},
+        install_args::InstallArgs,
+    },
     error::{Error, Exit, Result},
     settings::Settings,
     ui::{self, Color, Manner, Ui},
@@ -25,16 +28,22 @@ struct Root {
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {}
+enum Verb {
+    Install(InstallArgs),
+}
 
 impl Verb {
     /// Whether the report is JSON, so that errors are, too.
     fn wants_json(&self) -> bool {
-        match *self {}
+        match self {
+            Self::Install(args) => args.wants_json(),
+        }
     }
 
-    async fn run(self, _session: &Session<'_>) -> Result<Exit> {
-        match self {}
+    async fn run(self, session: &Session<'_>) -> Result<Exit> {
+        match self {
+            Self::Install(args) => args.run(session).await,
+        }
     }
 }
 

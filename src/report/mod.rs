@@ -1,1 +1,3 @@
 //! Values to text: table, json, yaml, name.
+
+pub mod manifest;

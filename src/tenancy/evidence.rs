@@ -430,6 +430,15 @@ impl IdsInUse {
         self.by_kind(id, namespace).values().sum()
     }
 
+    /// Every group that was counted: id (empty for none), kind, namespace, number.
+    pub fn groups(&self) -> impl Iterator<Item = (&str, &str, &str, u64)> {
+        self.0.iter().flat_map(|(id, places)| {
+            places
+                .iter()
+                .map(move |((kind, namespace), count)| (id.as_str(), kind.as_str(), namespace.as_str(), *count))
+        })
+    }
+
     /// Adds the counts of another one.
     pub fn merge(&mut self, other: Self) {
         for (id, places) in other.0 {

@@ -5,11 +5,17 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::error::{Error, ObjectRef, Result};
+use crate::{
+    contracts,
+    error::{Error, ObjectRef, Result},
+};
 
 use super::{
     claim::{Claim, Instance, Operation, Standing, standing},
+    evidence::IdsInUse,
     objects::{Mark, kind_of, owned_step, place_of},
+    operators::{Operator, with_id},
+    ownership::{self, Locks, Resource, Takes},
     plan::{OWNER, Step, Write},
 };
 
@@ -129,7 +135,7 @@ pub fn claim_move(
             }
             Ok(ClaimMove::Swap(claim.take_over(wish.instance, wish.operation)))
         }
-        (Standing::Held(active), claim) => Err(taken(wish, &active, claim, now).object(object)),
+        (Standing::Held(active), claim) => Err(id_taken(wish, &active, claim, now).object(object)),
         // A standing other than Free comes from a claim.
         (_, None) => Err(Error::failed("NoClaim", format!("the claim of operator id {} vanished", wish.id))),
     }
@@ -149,7 +155,7 @@ fn busy(id: &str, operation: &Operation) -> Error {
     error
 }
 
-fn taken(wish: &Wish<'_>, active: &Instance, claim: Option<&Claim>, now: Timestamp) -> Error {
+fn id_taken(wish: &Wish<'_>, active: &Instance, claim: Option<&Claim>, now: Timestamp) -> Error {
     let since = claim
         .and_then(Claim::created)
         .map(|created| format!(", claimed {} ago", age(now, created)))
@@ -200,11 +206,85 @@ pub fn refuse_rivals(wish: &Wish<'_>, rivals: &[Rival]) -> Result<()> {
     .hint(format!("see it: kctl list-operators -n {}", first.namespace))
     .hint(format!("choose another id: kctl install -x {}-2 -n {}", wish.id, wish.instance.namespace))
     .hint(format!(
-        "if it is no operator at all: kctl install -x {} -n {}{}",
+        "if it is no operator at all: kctl install -x {} -n {} {}",
         wish.id,
         wish.instance.namespace,
-        open.iter().map(|rival| format!(" --ignore-evidence {}/{}", rival.namespace, rival.name)).collect::<String>()
+        open.iter()
+            .map(|rival| format!("--ignore-evidence {}/{}", rival.namespace, rival.name))
+            .collect::<Vec<_>>()
+            .join(" ")
     )))
+}
+
+/// What uses an id without holding its claim: Deployments, and platforms whose operator holds a live lease.
+///
+/// A lease or a platform alone is no evidence: any tenant can make one.
+pub fn rivals(wish: &Wish<'_>, operators: &[Operator], now: Timestamp) -> Vec<Rival> {
+    with_id(operators, wish.family, wish.id)
+        .filter(|found| {
+            found.namespace != wish.instance.namespace || found.deployment.as_ref() != Some(&wish.instance.deployment)
+        })
+        .filter_map(|found| {
+            let version = found.version.as_ref().map(|version| format!(", version {version}"));
+            let since = found.created_at.map(|created| format!(", {} old", age(now, created)));
+            let about: String = version.into_iter().chain(since).collect();
+            let (kind, name) = match (&found.deployment, &found.deployment_uid, &found.platform) {
+                (Some(deployment), Some(_), _) => ("Deployment", deployment.clone()),
+                (_, _, Some(platform)) if found.lease.as_ref().is_some_and(|lease| lease.live) => {
+                    ("IntegrationPlatform", platform.name.clone())
+                }
+                _ => return None,
+            };
+            Some(Rival { kind, namespace: found.namespace.clone(), name, about })
+        })
+        .collect()
+}
+
+/// A group of existing resources that a new operator takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Kind.
+    pub kind: String,
+    /// Namespace.
+    pub namespace: String,
+    /// The id they carry; empty for none.
+    pub id: String,
+    /// How many.
+    pub count: u64,
+    /// Ids of operators that take them already: two takers.
+    pub others: Vec<String>,
+    /// Whether it depends on something unknown.
+    pub depends: bool,
+}
+
+/// Which existing resources the new operator takes, by the ownership rule.
+pub fn taken(new: &Operator, operators: &[Operator], locks: &Locks, ids: &IdsInUse) -> Vec<Taken> {
+    let Some(family) = contracts::family(new.family) else { return Vec::new() };
+    let mut out = Vec::new();
+    for (id, kind, namespace, count) in ids.groups() {
+        let Some(reconciled) = family.reconciled(kind) else { continue };
+        let resource = Resource {
+            kind: reconciled.kind,
+            namespace: namespace.to_owned(),
+            name: String::new(),
+            id: Some(id.to_owned()).filter(|id| !id.is_empty()),
+        };
+        let by_new = ownership::decide(&resource, std::slice::from_ref(new), locks);
+        let takes = by_new.verdicts.first().map_or(Takes::No, |verdict| verdict.takes);
+        if takes == Takes::No {
+            continue;
+        }
+        let others = ownership::decide(&resource, operators, locks).owners.into_iter().filter(|owner| *owner != new.id);
+        out.push(Taken {
+            kind: kind.to_owned(),
+            namespace: namespace.to_owned(),
+            id: id.to_owned(),
+            count,
+            others: others.collect(),
+            depends: takes == Takes::Depends,
+        });
+    }
+    out
 }
 
 /// Definitions of kinds: created when absent, never replaced; kctl's own may be upgraded.
@@ -276,7 +356,7 @@ mod tests {
     fn decide(
         claim: Option<&Claim>,
         take_over: bool,
-        holder: Option<Holder>,
+        holder: Option<&Holder>,
         rivals: &[Rival],
         now: &str,
     ) -> Result<ClaimMove> {
@@ -288,7 +368,7 @@ mod tests {
             ignored: &[("seeded".to_owned(), "ignored".to_owned())],
             operation: &operation(),
         };
-        claim_move(&wish, claim, holder.as_ref(), rivals, now.parse().expect("a time"))
+        claim_move(&wish, claim, holder, rivals, now.parse().expect("a time"))
     }
 
     const SOON: &str = "2026-01-01T00:05:00Z";
@@ -305,15 +385,15 @@ mod tests {
 
     #[test]
     fn only_a_holder_that_is_gone_can_be_taken_over_from() {
-        let there = || Some(Holder::There("its Deployment exists".into()));
+        let there = Holder::There("its Deployment exists".into());
         let reason = |result: Result<ClaimMove>| result.err().map(|error| error.reason());
-        assert_eq!(reason(decide(Some(&held_by("alt", true)), true, there(), &[], LATE)), Some("HolderPresent"));
+        assert_eq!(reason(decide(Some(&held_by("alt", true)), true, Some(&there), &[], LATE)), Some("HolderPresent"));
         assert_eq!(
-            reason(decide(Some(&held_by("alt", false)), true, Some(Holder::Gone), &[], SOON)),
+            reason(decide(Some(&held_by("alt", false)), true, Some(&Holder::Gone), &[], SOON)),
             Some("OperationUnderWay")
         );
         for claim in [held_by("alt", true), held_by("alt", false)] {
-            let Ok(ClaimMove::Swap(next)) = decide(Some(&claim), true, Some(Holder::Gone), &[], LATE) else {
+            let Ok(ClaimMove::Swap(next)) = decide(Some(&claim), true, Some(&Holder::Gone), &[], LATE) else {
                 panic!("a holder that is gone");
             };
             assert_eq!(next.active(), Some(Instance::new("ops", "a-operator")));

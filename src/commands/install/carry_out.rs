@@ -90,9 +90,12 @@ async fn hold(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, wanted: ClaimMove) ->
             }
             match install::claim_move(wish, Some(&now), None, &[], cluster.server_time()) {
                 Err(refusal) => Err(refusal),
-                Ok(_) => Err(Error::refused("Conflict", format!("another run installs operator id {} in the same place", wish.id))
-                    .object(ObjectRef::new("OperatorClaim", None, &name))
-                    .hint("run the command again when it is done")),
+                Ok(_) => Err(Error::refused(
+                    "Conflict",
+                    format!("another run installs operator id {} in the same place", wish.id),
+                )
+                .object(ObjectRef::new("OperatorClaim", None, &name))
+                .hint("run the command again when it is done")),
             }
         }
         Err(error) => Err(error.into()),
@@ -192,7 +195,11 @@ async fn write_all(cluster: &Cluster, ui: &Ui, steps: &[Step]) -> Result<()> {
 /// One step; an object that came into being since it was looked for is judged anew.
 async fn write(cluster: &Cluster, step: &Step) -> Result<Applied, ApiError> {
     let error = match retrying(cluster, step).await {
-        Err(error) if matches!(step.write, Write::CreateOnly { .. }) && (error.is_conflict() || error.is_already_exists()) => error,
+        Err(error)
+            if matches!(step.write, Write::CreateOnly { .. }) && (error.is_conflict() || error.is_already_exists()) =>
+        {
+            error
+        }
         other => return other,
     };
     let Some(now) = cluster.get(&step.kind, step.namespace.as_deref(), &step.name).await? else { return Err(error) };
@@ -231,8 +238,12 @@ fn explain(error: ApiError, step: &Step) -> Error {
 pub async fn rehearse(cluster: &Cluster, ui: &Ui, plan: &Plan, where_: DryRun) -> Result<Exit> {
     let claim = match &plan.claim {
         ClaimMove::Keep(_) => None,
-        ClaimMove::Create(claim) => Some((claim, Write::CreateOnly { object: claim.object().clone(), manager: CLAIM_MANAGER })),
-        ClaimMove::Swap(claim) => Some((claim, Write::Replace { object: claim.object().clone(), manager: CLAIM_MANAGER })),
+        ClaimMove::Create(claim) => {
+            Some((claim, Write::CreateOnly { object: claim.object().clone(), manager: CLAIM_MANAGER }))
+        }
+        ClaimMove::Swap(claim) => {
+            Some((claim, Write::Replace { object: claim.object().clone(), manager: CLAIM_MANAGER }))
+        }
     }
     .map(|(claim, write)| Step::new(OPERATOR_CLAIM, None, text(claim.object(), "/metadata/name"), write));
     let steps = plan.foundation.iter().chain(&claim).chain(&plan.kinds).chain(&plan.objects).chain([&plan.deployment]);
@@ -266,9 +277,10 @@ fn foretold(step: &Step) -> Change {
 /// The planned namespace or definition without which a step cannot be checked.
 fn needs(step: &Step, planned: &[&Step]) -> Option<String> {
     let creates = |other: &&&Step| matches!(other.write, Write::CreateOnly { .. });
-    let namespace = planned.iter().filter(creates).find(|other| {
-        other.kind == kinds::NAMESPACE && Some(other.name.as_str()) == step.namespace.as_deref()
-    });
+    let namespace = planned
+        .iter()
+        .filter(creates)
+        .find(|other| other.kind == kinds::NAMESPACE && Some(other.name.as_str()) == step.namespace.as_deref());
     let definition = format!("{}.{}", step.kind.plural, step.kind.group);
     let kind = planned.iter().filter(creates).find(|other| other.kind == CRD && other.name == definition);
     let role = (step.kind.group == kinds::ROLE_BINDING.group).then(|| "its role".to_owned());

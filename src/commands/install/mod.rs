@@ -94,7 +94,8 @@ impl InstallArgs {
 
     fn operation(&self, session: &Session<'_>, id: &str, instance: &Instance, now: Timestamp) -> Operation {
         let place = session.same_place();
-        let namespace = if session.global.namespace.is_some() { String::new() } else { format!(" -n {}", instance.namespace) };
+        let namespace =
+            if session.global.namespace.is_some() { String::new() } else { format!(" -n {}", instance.namespace) };
         let again = format!("kctl install -x {}{place}{namespace}", quoted(id));
         Operation {
             id: uuid::Uuid::new_v4().to_string(),

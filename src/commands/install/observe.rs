@@ -9,7 +9,9 @@ use crate::{
     cli::install_args::InstallArgs,
     cluster::{ApiError, Cluster, access::Right},
     commands::Session,
-    contracts::kinds::{CLUSTER_ROLE_BINDING, DEPLOYMENT, INTEGRATION_PLATFORM, LEASE, NAMESPACE, OPERATOR_CLAIM, ROLE_BINDING, SECRET},
+    contracts::kinds::{
+        CLUSTER_ROLE_BINDING, DEPLOYMENT, INTEGRATION_PLATFORM, LEASE, NAMESPACE, OPERATOR_CLAIM, ROLE_BINDING, SECRET,
+    },
     error::{Error, ObjectRef, Result},
     manifests::{
         crds,
@@ -84,14 +86,20 @@ pub async fn settings(cluster: &Cluster, namespace: &str, id: &str) -> Result<Se
         Err(error) => return Err(error.into()),
     };
     if secret["type"] != SETTINGS_TYPE {
-        return Err(Error::refused("NotOurs", format!("secret/{name} in namespace {namespace} exists and was not made by kctl"))
-            .object(ObjectRef::new("Secret", Some(namespace), &name)));
+        return Err(Error::refused(
+            "NotOurs",
+            format!("secret/{name} in namespace {namespace} exists and was not made by kctl"),
+        )
+        .object(ObjectRef::new("Secret", Some(namespace), &name)));
     }
     let data = secret.pointer("/data/settings").and_then(Value::as_str).unwrap_or_default();
     let text = BASE64_STANDARD.decode(data).unwrap_or_default();
     serde_json::from_slice(&text).map_err(|_| {
-        Error::failed("BadSettings", format!("secret/{name} in namespace {namespace} does not hold settings that kctl can read"))
-            .hint(format!("name all settings again after: kubectl delete secret {name} -n {namespace}"))
+        Error::failed(
+            "BadSettings",
+            format!("secret/{name} in namespace {namespace} does not hold settings that kctl can read"),
+        )
+        .hint(format!("name all settings again after: kubectl delete secret {name} -n {namespace}"))
     })
 }
 
@@ -163,7 +171,8 @@ fn optional(found: Result<Option<Value>, ApiError>) -> Result<Option<Value>> {
 async fn find(cluster: &Cluster, wanted: &[Value]) -> Result<Existing> {
     let lookups = wanted.iter().map(|object| async move {
         let path = key(object)?;
-        let (kind, (namespace, name)) = (crate::tenancy::objects::kind_of(object)?, crate::tenancy::objects::place_of(object));
+        let (kind, (namespace, name)) =
+            (crate::tenancy::objects::kind_of(object)?, crate::tenancy::objects::place_of(object));
         let found = optional(cluster.get(&kind, namespace, name).await)?;
         Ok::<_, Error>(found.map(|found| (path, found)))
     });
@@ -182,13 +191,33 @@ async fn holder(cluster: &Cluster, active: &Instance, id: &str) -> Result<Holder
     }
     let lease = crate::contracts::camel_k::FAMILY.lease.of(id);
     match cluster.get(&LEASE, Some(&active.namespace), &lease).await {
-        Ok(Some(lease)) if crate::tenancy::evidence::LeaseFacts::parse(&lease).is_some_and(|lease| lease.is_live(cluster.server_time())) => {
+        Ok(Some(lease))
+            if crate::tenancy::evidence::LeaseFacts::parse(&lease)
+                .is_some_and(|lease| lease.is_live(cluster.server_time())) =>
+        {
             there("its lease is being renewed")
         }
         Err(error) if error.is_forbidden() => there("you may not read its lease"),
         Err(error) => Err(error.into()),
         Ok(_) => Ok(Holder::Gone),
     }
+}
+
+/// What uses the id without a claim, by a consistent read.
+pub async fn rivals(cluster: &Cluster, wish: &Wish<'_>) -> Result<Vec<Rival>> {
+    let family = &crate::contracts::camel_k::FAMILY;
+    let found = cluster
+        .list(&DEPLOYMENT, None, &crate::cluster::ListOptions::labelled("camel.apache.org/component=operator"))
+        .await?;
+    let evidence = crate::tenancy::evidence::Evidence {
+        deployments: found
+            .iter()
+            .filter_map(|object| crate::tenancy::evidence::DeploymentFacts::parse(family, object))
+            .collect(),
+        ..Default::default()
+    };
+    let now = cluster.server_time();
+    Ok(crate::tenancy::install::rivals(wish, &crate::tenancy::operators::operators(&evidence, now), now))
 }
 
 /// Checks the rights for every write of the plan; what access reviews cannot see is tried as a dry run.
@@ -229,7 +258,8 @@ fn grants(step: &Step) -> bool {
 
 impl Plan {
     fn claim_name(&self) -> String {
-        let (super::ClaimMove::Create(claim) | super::ClaimMove::Swap(claim) | super::ClaimMove::Keep(claim)) = &self.claim;
+        let (super::ClaimMove::Create(claim) | super::ClaimMove::Swap(claim) | super::ClaimMove::Keep(claim)) =
+            &self.claim;
         claim.object().pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 }

@@ -108,7 +108,9 @@ pub fn check(settings: &Settings) -> Result<()> {
         }
     }
     if settings.registry.address.is_none() && settings.registry != Registry::default() {
-        return Err(Error::usage("registry settings are of no use without the registry").hint("add --registry HOST:PORT"));
+        return Err(
+            Error::usage("registry settings are of no use without the registry").hint("add --registry HOST:PORT")
+        );
     }
     Ok(())
 }

@@ -1,0 +1,51 @@
+//! Manifests as YAML documents or JSON.
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+
+/// YAML documents, separated by `---`, with strings quoted as YAML 1.1 readers need it.
+///
+/// # Errors
+/// A value that YAML cannot hold; there is none in JSON.
+pub fn yaml(objects: &[Value]) -> Result<String> {
+    let documents: Vec<String> = objects.iter().map(one).collect::<Result<_>>()?;
+    Ok(documents.join("---\n"))
+}
+
+fn one(object: &Value) -> Result<String> {
+    let options = serde_saphyr::ser_options! { folded_wrap_chars: 4096 };
+    serde_saphyr::to_string_with_options(object, options).map_err(|error| Error::failed("Yaml", error.to_string()))
+}
+
+/// One object, or a List of several, as indented JSON.
+///
+/// # Errors
+/// None that can happen with JSON values.
+pub fn json(objects: &[Value]) -> Result<String> {
+    let list;
+    let value = match objects {
+        [one] => one,
+        several => {
+            list = json!({"apiVersion": "v1", "kind": "List", "items": several});
+            &list
+        }
+    };
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|error| Error::failed("Json", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_object_is_itself_and_several_are_a_list() {
+        let object = json!({"kind": "A", "on": "yes"});
+        assert_eq!(yaml(std::slice::from_ref(&object)).expect("YAML"), "kind: A\n\"on\": \"yes\"\n");
+        assert!(yaml(&[object.clone(), object.clone()]).expect("YAML").contains("---\n"));
+        assert!(json(std::slice::from_ref(&object)).expect("JSON").starts_with("{\n  \"kind\": \"A\""));
+        assert!(json(&[object.clone(), object]).expect("JSON").contains("\"kind\": \"List\""));
+    }
+}

@@ -1,0 +1,10 @@
+//! End-to-end tests: the program on a real API server.
+
+#[path = "../support/kctl.rs"]
+#[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
+mod kctl;
+#[path = "../support/testbed/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
+mod testbed;
+
+mod harness;
