@@ -146,7 +146,6 @@ impl Object {
     }
 
     /// The object as a value, in the version it is stored in.
-    #[expect(clippy::missing_panics_doc, reason = "the text was parsed when it was taken in")]
     pub(super) fn value(&self) -> Value {
         serde_json::from_str(&self.json).expect("the text of an object was checked when it was taken in")
     }

@@ -1,13 +1,16 @@
 //! YAML as kubectl reads it: YAML 1.1 booleans and octal numbers, keys of any scalar type as strings, whole floats as
 //! integers, one document after another.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// Depth of nesting that is still read. Schemas of CRDs that hold a pod template are some 60 levels deep.
 const MAX_DEPTH: usize = 200;
+
+/// How many nodes aliases may repeat in a document, which is what stops one that doubles at every line.
+const MAX_REPEATED: usize = 100_000;
 
 /// A parsed document.
 #[derive(Debug, PartialEq)]
@@ -61,6 +64,7 @@ fn options() -> serde_saphyr::Options {
         },
     };
     options.emit_comments = false;
+    options.alias_limits.max_total_replayed_events = MAX_REPEATED;
     options
 }
 
@@ -317,13 +321,11 @@ impl<'de> DeserializeSeed<'de> for KeySeed {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
         let value = Tree::deserialize(deserializer)?.0;
-        let key = match &value {
-            Value::String(text) => Cow::Borrowed(text.as_str()),
-            Value::Bool(_) | Value::Number(_) => Cow::Owned(value.to_string()),
-            Value::Null => Cow::Borrowed("null"),
-            Value::Array(_) | Value::Object(_) => return Err(D::Error::custom("a key must be a scalar")),
-        };
-        Ok(Key(key.into_owned()))
+        match value {
+            Value::String(text) => Ok(Key(text)),
+            Value::Bool(_) | Value::Number(_) => Ok(Key(value.to_string())),
+            _ => Err(D::Error::custom("a key must be a string, a number or a boolean")),
+        }
     }
 }
 
@@ -335,32 +337,65 @@ mod tests {
 
     #[test]
     fn scalars_mean_what_kubectl_takes_them_to_mean() {
+        // The right side is what `kubectl label --local -o json` (v1.36) prints.
         for (text, value) in [
             ("0644", json!(420)),
             ("0o17", json!(15)),
-            ("0x1F", json!(31)),
             ("0b11", json!(3)),
+            ("0x1F", json!(31)),
             ("1_000", json!(1000)),
             ("0888", json!(888)),
-            ("yes", json!(true)),
-            ("Yes", json!(true)),
-            ("on", json!(true)),
-            ("y", json!(true)),
-            ("n", json!(false)),
-            ("off", json!(false)),
-            ("NO", json!(false)),
-            ("true", json!(true)),
-            ("~", json!(null)),
-            ("Null", json!(null)),
-            ("1.0", json!(1)),
-            ("1.5", json!(1.5)),
+            ("012.5", json!(12.5)),
+            ("+1", json!(1)),
+            ("-0", json!(0)),
+            (".5", json!(0.5)),
+            ("1.", json!(1)),
             ("1e3", json!(1000)),
+            ("1E5", json!(100000)),
+            ("1.0", json!(1)),
+            ("1e21", json!(1e+21)),
             ("1:20", json!("1:20")),
             ("2001-01-01", json!("2001-01-01")),
-            ("\"0644\"", json!("0644")),
-            ("!!str 123", json!("123")),
-            ("1.2.3", json!("1.2.3")),
-            ("2.10.1", json!("2.10.1")),
+            ("2001-01-01T00:00:00Z", json!("2001-01-01T00:00:00Z")),
+            ("yes", json!(true)),
+            ("y", json!(true)),
+            ("Y", json!(true)),
+            ("N", json!(false)),
+            ("off", json!(false)),
+            ("On", json!(true)),
+            ("~", json!(null)),
+            ("Null", json!(null)),
+            ("''", json!("")),
+            ("!!str 1", json!("1")),
+            ("!!int \"7\"", json!(7)),
+            ("_1", json!("_1")),
+            ("0x_1f", json!(31)),
+            ("+0644", json!(420)),
+            ("-0644", json!(-420)),
+            ("00", json!(0)),
+            ("08", json!(8)),
+            ("0.1e2", json!(10)),
+            ("e3", json!("e3")),
+            ("1e", json!("1e")),
+            ("\"a\"", json!("a")),
+            ("123456789012345678901234567890", json!(1.2345678901234568e+29)),
+            ("-9223372036854775808", json!(i64::MIN)),
+            ("1.10", json!(1.1)),
+            ("=", json!("=")),
+            ("TRUE", json!(true)),
+            ("0o8", json!("0o8")),
+            ("0x", json!("0x")),
+            (".", json!(".")),
+            ("nan", json!("nan")),
+            ("!!binary aGVsbG8=", json!("hello")),
+            ("0b12", json!("0b12")),
+            ("-0x10", json!(-16)),
+            ("+0b1", json!(1)),
+            ("1.7976931348623157e308", json!(1.7976931348623157e+308)),
+            ("3.0e-2", json!(0.03)),
+            ("-.5", json!(-0.5)),
+            ("+.5", json!(0.5)),
+            ("1.e2", json!(100)),
         ] {
             assert_eq!(document(&format!("v: {text}")), Some(json!({"v": value})), "{text}");
         }
