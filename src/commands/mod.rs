@@ -2,6 +2,7 @@
 
 mod install;
 mod root;
+mod run;
 pub mod session;
 
 pub use root::main;

@@ -9,6 +9,7 @@ use crate::{
     cli::{
         global::{ColorWhen, GlobalArgs},
         install_args::InstallArgs,
+        run_args::RunArgs,
     },
     error::{Error, Exit, Result},
     settings::Settings,
@@ -30,6 +31,7 @@ struct Root {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Install(InstallArgs),
+    Run(Box<RunArgs>),
 }
 
 impl Verb {
@@ -37,12 +39,14 @@ impl Verb {
     fn wants_json(&self) -> bool {
         match self {
             Self::Install(args) => args.wants_json(),
+            Self::Run(args) => args.wants_json(),
         }
     }
 
     async fn run(self, session: &Session<'_>) -> Result<Exit> {
         match self {
             Self::Install(args) => args.run(session).await,
+            Self::Run(args) => args.run(session).await,
         }
     }
 }

@@ -301,6 +301,17 @@ impl Observed {
     }
 }
 
+/// Checks that an id which cannot be looked up is at least one that an operator can have.
+///
+/// # Errors
+/// It is not (exit 2), unless `force`.
+pub fn check_form(id: &str, force: bool) -> Result<()> {
+    match id.parse::<OperatorId>() {
+        Err(invalid) if !force => Err(invalid.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Checks that an operator has the id and watches the namespace.
 fn check_id(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> Result<()> {
     let known: Vec<&Operator> = with_id(&observed.operators, camel_k::NAME, &wanted.id).collect();
@@ -381,8 +392,8 @@ fn unknown(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> O
         let error = Error::not_found("OperatorNotFound", format!("no operator has the id {id}"));
         let error = near.into_iter().fold(error, |error, near| error.hint(format!("did you mean {near}? -x {near}")));
         return Some(error.hint("kctl list-operators").hint(force));
-    } else if let Err(invalid) = id.parse::<OperatorId>() {
-        return Some(invalid.into());
+    } else if let Err(error) = check_form(id, false) {
+        return Some(error);
     }
     remarks.push(Remark::Warning(format!(
         "cannot tell whether an operator has the id {id}: you may not list all operators; if none has it, nothing runs"
@@ -436,9 +447,10 @@ pub fn restart(wanted: &Wanted, before: &Value, now: &Value) -> Option<Step> {
     Some(Step::new(INTEGRATION, Some(&wanted.namespace), &wanted.name, write))
 }
 
-/// Why nobody has taken the Integration, as far as is known.
-pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed) -> String {
-    let Some(id) = id else { return "no operator has taken it, and it carries no operator id".into() };
+/// Why nobody has taken the Integration, or with `outdated` its change, as far as is known.
+pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed, outdated: bool) -> String {
+    let nobody = if outdated { "no operator has taken its change" } else { "no operator has taken it" };
+    let Some(id) = id else { return format!("{nobody}, and it carries no operator id") };
     let responsible: Vec<_> = observed.responsible(id, namespace).collect();
     if responsible.is_empty() {
         let why = if with_id(&observed.operators, camel_k::NAME, id).next().is_some() {
@@ -448,10 +460,10 @@ pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed) -> String
         } else {
             format!("no operator with the id {id} can be seen")
         };
-        return format!("no operator has taken it: {why}");
+        return format!("{nobody}: {why}");
     }
     let known: Vec<_> = responsible.iter().map(|operator| described(operator)).collect();
-    format!("no operator has taken it; it is for operator {id}: {}", known.join("; "))
+    format!("{nobody}; it is for operator {id}: {}", known.join("; "))
 }
 
 fn described(operator: &Operator) -> String {

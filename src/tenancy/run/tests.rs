@@ -242,7 +242,7 @@ fn why_nobody_took_it() {
         (Some("staging"), "no operator has the id staging"),
         (None, "it carries no operator id"),
     ] {
-        let text = untaken(id, "team", &observed);
+        let text = untaken(id, "team", &observed, false);
         assert!(text.contains(says), "{text}");
     }
 }
