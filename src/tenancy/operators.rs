@@ -2,6 +2,8 @@
 
 mod build;
 mod identity;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

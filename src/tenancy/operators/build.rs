@@ -135,7 +135,10 @@ impl Rows<'_> {
         if claim.renamed_to.is_some() {
             return;
         }
-        let deployed = self.rows.iter().any(|row| row.id_known && row.id == claim.id && row.deployment_uid.is_some());
+        let deployed = self
+            .rows
+            .iter()
+            .any(|row| row.id_known && row.id == claim.id && row.evidence.contains(&Source::Deployment));
         let places = claim.active.iter().map(|place| (Role::Active, place));
         for (role, place) in places.chain(claim.standbys.iter().map(|place| (Role::Standby, place))) {
             if self.rows.iter().any(|row| is_at(row, place)) {
