@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the programs of the test cluster from the Go modules next to this file and prints the folder that holds them.
 #
-#   build.sh           build what is missing (the first time: about 8 minutes on two cores), print the folder
+#   build.sh           build what is missing (the first time: 5 to 8 minutes on two cores), print the folder
 #   build.sh --check   build nothing; print the folder and exit 0 when everything is there, else exit 1
 #
 # The folder is keyed by the module files, so a fresh clone finds what an earlier one built:
@@ -92,7 +92,7 @@ build_missing() {
     todo_stages=$(missing_stages)
     [ -n "$todo$todo_stages" ] || return 0
     require_go
-    say "building into $out (only once; about 8 minutes when nothing is cached)"
+    say "building into $out (only once; 5 to 8 minutes when nothing is cached)"
     tmp=$(mktemp -d "$out/.build.XXXXXX")
     builder=
     trap '{ kill $builder && wait $builder; } 2>/dev/null || :; rm -rf "$tmp"' EXIT
