@@ -2,3 +2,4 @@
 
 pub mod global;
 pub mod install_args;
+pub mod output;

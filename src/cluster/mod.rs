@@ -5,9 +5,12 @@ pub mod apply;
 pub mod connect;
 mod exec_plugin;
 mod kubeconfig;
+pub mod observe;
 pub mod request;
 mod stack;
+mod stream;
 pub mod wait;
 
 pub use connect::{Cluster, ConnectOptions};
+pub use observe::{Observe, Selected};
 pub use request::{ApiError, Call, ListOptions};

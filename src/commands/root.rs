@@ -15,7 +15,7 @@ use crate::{
     ui::{self, Color, Manner, Ui},
 };
 
-use super::Session;
+use super::{Session, list_operators::ListOperatorsArgs};
 
 /// Operators side by side on one Kubernetes cluster: unique ids, clear owners, safe switches
 #[derive(Debug, Parser)]
@@ -30,6 +30,7 @@ struct Root {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Install(InstallArgs),
+    ListOperators(ListOperatorsArgs),
 }
 
 impl Verb {
@@ -37,12 +38,14 @@ impl Verb {
     fn wants_json(&self) -> bool {
         match self {
             Self::Install(args) => args.wants_json(),
+            Self::ListOperators(args) => args.wants_json(),
         }
     }
 
     async fn run(self, session: &Session<'_>) -> Result<Exit> {
         match self {
             Self::Install(args) => args.run(session).await,
+            Self::ListOperators(args) => args.run(session).await,
         }
     }
 }
