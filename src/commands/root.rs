@@ -16,7 +16,7 @@ use crate::{
     ui::{self, Color, Manner, Ui},
 };
 
-use super::Session;
+use super::{Session, list_operators::ListOperatorsArgs};
 
 /// Operators side by side on one Kubernetes cluster: unique ids, clear owners, safe switches
 #[derive(Debug, Parser)]
@@ -31,6 +31,7 @@ struct Root {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Install(InstallArgs),
+    ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
 }
 
@@ -39,6 +40,7 @@ impl Verb {
     fn wants_json(&self) -> bool {
         match self {
             Self::Install(args) => args.wants_json(),
+            Self::ListOperators(args) => args.wants_json(),
             Self::Run(args) => args.wants_json(),
         }
     }
@@ -46,6 +48,7 @@ impl Verb {
     async fn run(self, session: &Session<'_>) -> Result<Exit> {
         match self {
             Self::Install(args) => args.run(session).await,
+            Self::ListOperators(args) => args.run(session).await,
             Self::Run(args) => args.run(session).await,
         }
     }

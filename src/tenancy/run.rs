@@ -221,7 +221,7 @@ impl OtherOwner {
         let Wanted { namespace, name, id, .. } = wanted;
         Error::refused("OtherOwner", format!("not given to operator {id}: {}", self.text))
             .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), name))
-            .hint(format!("to move it to {id}: run the same command with -x {id} --take-over"))
+            .hint(format!("to move it to {id}: kctl run -x {id} --take-over …"))
             .hint("to run another one beside it: --name NAME")
     }
 }
@@ -352,7 +352,9 @@ fn not_watched(wanted: &Wanted, observed: &Observed, known: &[&Operator]) -> Opt
         ),
     );
     let error = match observed.only_one_in(namespace) {
-        Some(other) => error.hint(format!("-x {other} is the one operator that watches {namespace}")),
+        Some(other) => {
+            error.hint(format!("{other} is the one operator that watches namespace {namespace}: kctl run -x {other} …"))
+        }
         None => error.hint(format!("kctl list-operators -n {namespace}")),
     };
     Some(error.hint("--force writes it nevertheless, for an operator that will watch it later"))
@@ -375,23 +377,30 @@ fn unknown(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> O
         let error = if to.is_empty() {
             Error::not_found("OperatorNotFound", format!("operator {id} was uninstalled")).hint("kctl list-operators")
         } else {
-            Error::not_found("OperatorNotFound", format!("operator {id} was renamed to {to}")).hint(format!("-x {to}"))
+            Error::not_found("OperatorNotFound", format!("operator {id} was renamed to {to}"))
+                .hint(format!("kctl run -x {to} …"))
         };
         return Some(error.hint(force));
     }
     let near = nearest(id, observed.ids());
     let only = observed.only_one_in(&wanted.namespace);
-    let only = || only.map(|only| format!("-x {only}: the one operator that watches namespace {}", wanted.namespace));
+    let only = || {
+        only.map(|only| {
+            format!("{only} is the one operator that watches namespace {}: kctl run -x {only} …", wanted.namespace)
+        })
+    };
     if wanted.from == IdFrom::Default {
         if observed.knows_all() {
             let text = format!("no operator id is given, and no operator has the default one, {id}");
-            let hint = only().unwrap_or_else(|| "kctl list-operators, then -x ID".into());
+            let hint = only().unwrap_or_else(|| "kctl list-operators shows the ids; then kctl run -x ID …".into());
             return Some(Error::not_found("OperatorNotFound", text).hint(hint).hint(force));
         }
     } else if observed.knows_all() || near.is_some() {
         let error = Error::not_found("OperatorNotFound", format!("no operator has the id {id}"));
-        let error = near.into_iter().fold(error, |error, near| error.hint(format!("did you mean {near}? -x {near}")));
-        return Some(error.hint("kctl list-operators").hint(force));
+        let error = near
+            .into_iter()
+            .fold(error, |error, near| error.hint(format!("did you mean {near}? kctl run -x {near} …")));
+        return Some(error.hint("kctl list-operators shows the ids").hint(force));
     } else if let Err(error) = check_form(id, false) {
         return Some(error);
     }
