@@ -54,8 +54,13 @@ pub async fn integration(
         ui.data(&format!("{label} {} {suffix}\n", change.word()));
         return Ok(Written { goal: Goal::default() });
     }
+    let restarts = match existing {
+        Some(existing) => may_restart(cluster, wanted, existing, &step).await?,
+        None => false,
+    };
     let applied = cluster.write(&step, false).await.map_err(|error| explain(error, &step))?;
-    ui.on_interrupt(resume(wanted), undo(session, wanted, existing));
+    let resume = if restarts { clear_status(wanted) } else { resume(wanted) };
+    ui.on_interrupt(resume, undo(session, wanted, existing));
     ui.result(&format!("{label} {}", applied.change.word()));
     let goal = Goal::of(existing, &applied.object);
     if let Some(existing) = existing {
@@ -68,6 +73,18 @@ pub async fn integration(
     Ok(Written { goal })
 }
 
+/// Whether the status must be cleared after the move; that it may be is made sure before anything is written.
+async fn may_restart(cluster: &Cluster, wanted: &Wanted, existing: &Value, step: &Step) -> Result<bool> {
+    let Write::Patch { patch, .. } = &step.write else { return Ok(false) };
+    let mut moved = existing.clone();
+    json_patch::merge(&mut moved, patch);
+    let Some(restart) = run::restart(wanted, existing, &moved) else { return Ok(false) };
+    cluster.write(&restart, true).await.map_err(|error| {
+        explain(error, &restart).while_("not moved, since the status of the former operator must be cleared then")
+    })?;
+    Ok(true)
+}
+
 /// Has the new operator start anew where it would wait for what the former one has begun.
 async fn restart(ui: &Ui, cluster: &Cluster, wanted: &Wanted, before: &Value, mut now: Value) -> Result<()> {
     for attempt in 1..=TRIES {
@@ -75,6 +92,7 @@ async fn restart(ui: &Ui, cluster: &Cluster, wanted: &Wanted, before: &Value, mu
         match cluster.write(&step, false).await {
             Ok(_) => {
                 ui.applied(&format!("status of {} cleared", step.label()));
+                ui.on_interrupt(resume(wanted), None);
                 ui.note(&format!("its status was cleared, so that operator {} starts anew", wanted.id));
                 return Ok(());
             }
@@ -85,18 +103,23 @@ async fn restart(ui: &Ui, cluster: &Cluster, wanted: &Wanted, before: &Value, mu
                 }
             }
             Err(error) => {
-                let paste = format!(
-                    "kubectl patch {} -n {} --subresource=status --type=merge -p '{{\"status\": null}}'",
-                    step.label(),
-                    wanted.namespace
-                );
                 let error = Error::from(error)
                     .while_("moved, but the status of the former operator could not be cleared, so the new one may wait for ever");
-                return Err(error.hint(format!("have it cleared: {paste}")));
+                return Err(error.hint(format!("clear it: {}", clear_status(wanted))));
             }
         }
     }
     Ok(())
+}
+
+/// The command that clears the status.
+fn clear_status(wanted: &Wanted) -> String {
+    format!(
+        "kubectl patch {}/{} -n {} --subresource=status --type=merge -p '{{\"status\": null}}'",
+        INTEGRATION.result_name(),
+        wanted.name,
+        wanted.namespace
+    )
 }
 
 /// The command that goes on waiting.
