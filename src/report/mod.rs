@@ -7,11 +7,10 @@ pub mod age;
 pub mod manifest;
 pub mod operators;
 pub mod table;
-pub mod text;
 
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Result, text};
 
 pub use operators::OperatorList;
 pub use table::Table;
