@@ -6,6 +6,7 @@ pub mod connect;
 mod exec_plugin;
 mod kubeconfig;
 pub mod observe;
+mod places;
 pub mod request;
 mod stack;
 mod stream;
@@ -13,4 +14,5 @@ pub mod wait;
 
 pub use connect::{Cluster, ConnectOptions};
 pub use observe::{Observe, Selected};
+pub use places::{ContextEntry, Entries, Place};
 pub use request::{ApiError, Call, ListOptions};
