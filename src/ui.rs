@@ -124,6 +124,11 @@ impl Ui {
         self.data(if styles { styled } else { plain });
     }
 
+    /// Whether an error is one JSON object.
+    pub fn speaks_json(&self) -> bool {
+        self.manner.errors_as_json
+    }
+
     /// Whether what goes to stderr is coloured.
     pub fn paints(&self) -> bool {
         self.paint
@@ -380,7 +385,9 @@ mod tests {
 
     #[test]
     fn only_yes_is_yes() {
-        for (answer, yes) in [("y\n", true), ("YES\r\n", true), ("\n", false), ("", false), ("yeah\n", false), ("n", false)] {
+        for (answer, yes) in
+            [("y\n", true), ("YES\r\n", true), ("\n", false), ("", false), ("yeah\n", false), ("n", false)]
+        {
             assert_eq!(is_yes(answer), yes, "{answer:?}");
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod complete;
 pub mod global;
+pub mod help_args;
 pub mod install_args;
 pub mod output;
 pub mod run_args;
