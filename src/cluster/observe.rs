@@ -17,6 +17,7 @@ use crate::{
     contracts::{
         Family,
         camel_k::DEFAULT_LEASE,
+        is_dns_label, is_dns_subdomain,
         kinds::{CONFIG_MAP, DEPLOYMENT, INTEGRATION_PLATFORM, Kind, LEASE, OPERATOR_CLAIM},
     },
     tenancy::{
@@ -175,12 +176,14 @@ impl Cluster {
         Ok(())
     }
 
+    /// Objects by name. Names that no object can have are left out: they come from the cluster and go into a path.
     async fn each(
         &self,
         kind: &Kind,
         places: BTreeSet<(String, String)>,
     ) -> Vec<((String, String), Result<Option<Value>, ApiError>)> {
-        stream::iter(places)
+        let named = places.into_iter().filter(|(namespace, name)| is_dns_label(namespace) && is_dns_subdomain(name));
+        stream::iter(named)
             .map(async |place| {
                 let answer = self.get(kind, Some(&place.0), &place.1).await;
                 (place, answer)
@@ -303,10 +306,11 @@ impl Seen {
             claim.active.iter().chain(&claim.standbys).map(|place| place.namespace.clone()).collect::<Vec<_>>()
         };
         let pointed = self.evidence.pointers.values().filter_map(|pointer| match pointer {
-            PointerState::Says(namespace) if crate::contracts::is_dns_label(namespace) => Some(namespace.clone()),
+            PointerState::Says(namespace) => Some(namespace.clone()),
             _ => None,
         });
-        self.evidence.claims.iter().flat_map(places).chain(pointed).collect()
+        let named = self.evidence.claims.iter().flat_map(places).chain(pointed);
+        named.filter(|namespace| is_dns_label(namespace)).collect()
     }
 
     fn finish(self) -> Evidence {

@@ -75,10 +75,10 @@ impl Rows<'_> {
                 self.rows.iter_mut().find(|row| row.namespace == deployment.namespace && row.id == identity.id)
         {
             same.replicas = Some(same.replicas.unwrap_or(0) + deployment.replicas);
-            same.ready_replicas = Some(same.ready_replicas.unwrap_or(0) + deployment.ready_replicas);
+            same.ready_replicas = same.ready_replicas.zip(deployment.ready_replicas).map(|(one, other)| one + other);
             return;
         }
-        let state = if deployment.ready_replicas > 0 { State::Active } else { State::NotReady };
+        let state = if deployment.ready_replicas == Some(0) { State::NotReady } else { State::Active };
         let mut row = Operator::at(self.family.name, identity.id, &deployment.namespace, state);
         row.id_known = identity.id_known;
         row.scope = identity.scope;
@@ -87,7 +87,7 @@ impl Rows<'_> {
         row.deployment_uid.clone_from(&deployment.uid);
         row.image.clone_from(&deployment.image);
         row.replicas = Some(deployment.replicas);
-        row.ready_replicas = Some(deployment.ready_replicas);
+        row.ready_replicas = deployment.ready_replicas;
         row.managed_by = deployment.managed_by.map(str::to_owned);
         row.created_at = deployment.created_at;
         row.evidence.insert(Source::Deployment);
