@@ -283,6 +283,7 @@ struct Seen {
 
 impl Seen {
     /// Takes an answer in. A refusal is given back in the server's words; a kind that is not served is an empty list.
+    #[allow(clippy::result_large_err, reason = "an error is passed on at most once a command")]
     fn take(
         &mut self,
         query: &Query,
@@ -328,6 +329,7 @@ fn unseen(kind: &Kind, namespace: Option<&str>, reason: String) -> Unseen {
 }
 
 /// The answer, or `None` when it was refused. What is not served is empty.
+#[allow(clippy::result_large_err, reason = "an error is passed on at most once a command")]
 fn readable<T: Default>(answer: Result<T, ApiError>) -> Result<Option<T>, ApiError> {
     match answer {
         Ok(found) => Ok(Some(found)),

@@ -1,5 +1,7 @@
 //! Rows and their states, from objects as they are on clusters.
 
+#![allow(clippy::needless_pass_by_value, reason = "callers make the value on the spot")]
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -26,7 +26,7 @@ fn row(item: &Value) -> String {
     let text = |key: &str| item[key].as_str().unwrap_or("?").to_owned();
     let mut scope = item["scope"]["type"].as_str().unwrap_or("?").to_owned();
     for name in item["scope"]["namespaces"].as_array().into_iter().flatten() {
-        scope += &format!(":{}", name.as_str().unwrap_or("?"));
+        scope.extend([":", name.as_str().unwrap_or("?")]);
     }
     format!("{} {} {scope} {} {}", text("id"), text("namespace"), text("version"), text("state"))
 }

@@ -1,5 +1,7 @@
 //! Evidence as other tools leave it on a cluster.
 
+#![allow(clippy::needless_pass_by_value, reason = "callers make the value on the spot")]
+
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
