@@ -29,7 +29,7 @@ struct Root {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Install(InstallArgs),
+    Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
 }
 

@@ -9,4 +9,5 @@ mod testbed;
 
 mod harness;
 mod install;
+mod list_operators;
 mod snapshot_contract;
