@@ -11,3 +11,4 @@ mod harness;
 mod install;
 mod list_operators;
 mod snapshot_contract;
+mod run;
