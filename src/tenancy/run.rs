@@ -16,7 +16,7 @@ use crate::{
     contracts::{
         camel_dsl::SCRIPTS_UNTIL,
         camel_k::{self, OPERATOR_ID},
-        kinds::INTEGRATION,
+        kinds::{INTEGRATION, KAMELET_BINDING, PIPE},
     },
     error::{Error, ObjectRef, Result},
 };
@@ -123,6 +123,18 @@ pub fn check(wanted: &Wanted, observed: &Observed) -> Result<Decision> {
         check_id(wanted, observed, &mut remarks)?;
         return Ok(Decision { id: Some(wanted.id.clone()), remarks });
     };
+    if let Some(maker) = maker(existing) {
+        let error = Error::refused(
+            "MadeByAnother",
+            format!("integration {} is made by {maker}, which would undo it", wanted.name),
+        )
+        .object(ObjectRef::new(INTEGRATION.kind, Some(&wanted.namespace), &wanted.name))
+        .hint("to run another one beside it: --name NAME");
+        if !wanted.force {
+            return Err(error);
+        }
+        remarks.push(Remark::Warning(error.message().to_owned()));
+    }
     let carried = operator_id(existing);
     let ownership = decide(&resource(wanted, carried), &observed.operators, &observed.locks);
     if !wanted.from.is_explicit()
@@ -151,6 +163,16 @@ pub fn check(wanted: &Wanted, observed: &Observed) -> Result<Decision> {
 /// The id that an object carries.
 pub fn operator_id(object: &Value) -> Option<&str> {
     object.pointer("/metadata/annotations")?.get(OPERATOR_ID)?.as_str().filter(|id| !id.is_empty())
+}
+
+/// The Pipe (or other object) that makes an Integration and writes over it.
+fn maker(object: &Value) -> Option<String> {
+    let mut owners = object.pointer("/metadata/ownerReferences")?.as_array()?.iter();
+    let owner = owners.find(|owner| {
+        owner["controller"] == true
+            || [PIPE.kind, KAMELET_BINDING.kind].contains(&owner["kind"].as_str().unwrap_or_default())
+    })?;
+    Some(format!("{} {}", owner["kind"].as_str()?, owner["name"].as_str()?))
 }
 
 fn resource(wanted: &Wanted, id: Option<&str>) -> Resource {
@@ -323,6 +345,14 @@ fn check_id(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> 
             let id = &wanted.id;
             remarks.push(Remark::Warning(format!(
                 "operator {id} has no Deployment at present; nothing runs until it has"
+            )));
+        }
+        let acting = observed.responsible(&wanted.id, &wanted.namespace).filter(|operator| operator.state.acts());
+        let places: Vec<_> = acting.map(Operator::place).collect();
+        if places.len() > 1 {
+            let (id, places) = (&wanted.id, places.join(" and "));
+            remarks.push(Remark::Warning(format!(
+                "operator {id} is there more than once, at {places}: each would run it"
             )));
         }
         not_watched(wanted, observed, &known)
