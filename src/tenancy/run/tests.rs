@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::error::Exit;
+use crate::{error::Exit, tenancy::operators::Scope};
 
 fn operator(id: &str, namespace: &str, scope: Scope) -> Operator {
     let mut operator = Operator::at(camel_k::NAME, id, namespace, State::Active);
