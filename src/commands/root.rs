@@ -30,7 +30,7 @@ struct Root {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Install(InstallArgs),
+    Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
 }

@@ -4,5 +4,6 @@
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod kctl;
 
+mod list_operators;
 mod run;
 mod run_input;
