@@ -3,3 +3,4 @@
 pub mod global;
 pub mod install_args;
 pub mod output;
+pub mod run_args;

@@ -9,6 +9,7 @@ use crate::{
     cli::{
         global::{ColorWhen, GlobalArgs},
         install_args::InstallArgs,
+        run_args::RunArgs,
     },
     error::{Error, Exit, Result},
     settings::Settings,
@@ -31,6 +32,7 @@ struct Root {
 enum Verb {
     Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
+    Run(Box<RunArgs>),
 }
 
 impl Verb {
@@ -39,6 +41,7 @@ impl Verb {
         match self {
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
+            Self::Run(args) => args.wants_json(),
         }
     }
 
@@ -46,6 +49,7 @@ impl Verb {
         match self {
             Self::Install(args) => args.run(session).await,
             Self::ListOperators(args) => args.run(session).await,
+            Self::Run(args) => args.run(session).await,
         }
     }
 }

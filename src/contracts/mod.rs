@@ -3,7 +3,9 @@
 //! What differs between families of operators is data here, so that the rest of kctl asks a [`Family`] and never a
 //! family's name. A new family is one file with one `Family` constant and one line in [`FAMILIES`].
 
+pub mod camel_dsl;
 pub mod camel_k;
+pub mod camel_traits;
 pub mod kinds;
 pub mod olm;
 pub mod tigera;

@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{
-    contracts,
+    contracts::{
+        self,
+        kinds::{CAMEL_CATALOG, Kind},
+    },
     error::{Error, ObjectRef, Result},
 };
 
@@ -262,7 +265,10 @@ pub fn taken(new: &Operator, operators: &[Operator], locks: &Locks, ids: &IdsInU
     let Some(family) = contracts::family(new.family) else { return Vec::new() };
     let mut out = Vec::new();
     for (id, kind, namespace, count) in ids.groups() {
-        let Some(reconciled) = family.reconciled(kind) else { continue };
+        // The registry objects are the operators' own.
+        let Some(reconciled) = family.reconciled(kind).filter(|entry| family.registry != Some(entry.kind)) else {
+            continue;
+        };
         let resource = Resource {
             kind: reconciled.kind,
             namespace: namespace.to_owned(),
@@ -335,6 +341,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tenancy::operators::{Scope, State};
 
     fn operation() -> Operation {
         Operation {
@@ -437,6 +444,41 @@ mod tests {
         assert_eq!(steps(crd(Some("2")), Some(crd(Some("1")))), 1);
         assert_eq!(steps(crd(Some("1")), Some(crd(Some("2")))), 0, "a newer one stays");
         assert_eq!(steps(crd(None), Some(crd(None))), 0);
+    }
+
+    #[test]
+    fn a_new_operator_takes_what_carries_its_id_and_what_the_rule_gives_it() {
+        let at = |id: &str, namespace: &str, scope: Scope, version: &str| {
+            let mut operator = Operator::at("camel-k", id, namespace, State::Active);
+            (operator.scope, operator.version) = (scope, Some(version.to_owned()));
+            operator
+        };
+        let mut ids = IdsInUse::default();
+        ids.add("a", "Integration", "team");
+        ids.add("", "Pipe", "team");
+        ids.add("", "Integration", "ops");
+        ids.add("b", "Integration", "team");
+        ids.add("a", "IntegrationPlatform", "ops");
+        let mut locks = Locks::unlocked("team");
+        locks.set("ops", ownership::NamespaceLocks::none());
+        let told = |new: &Operator, known: &[Operator]| {
+            let groups = taken(new, known, &locks, &ids);
+            groups.into_iter().map(|group| (group.id, group.kind, group.namespace, group.others)).collect::<Vec<_>>()
+        };
+        let text = |words: [&str; 3], others: &[&str]| {
+            let [id, kind, namespace] = words.map(str::to_owned);
+            (id, kind, namespace, others.iter().map(|other| (*other).to_owned()).collect::<Vec<_>>())
+        };
+        // A cluster-wide 2.10 operator takes its own id only.
+        let global = at("a", "ops", Scope::Cluster, "2.10.1");
+        assert_eq!(told(&global, &[]), [text(["a", "Integration", "team"], &[])]);
+        // A local one also takes what carries none in its namespace, and there the default operator is a second taker.
+        let local = at("a", "ops", Scope::Own, "2.10.1");
+        let default = at("camel-k", "central", Scope::Cluster, "2.10.1");
+        assert_eq!(told(&local, &[default]), [text(["", "Integration", "ops"], &["camel-k"])]);
+        // From 2.11 on every watcher takes what carries none.
+        let next = at("a", "ops", Scope::Cluster, "2.11.0");
+        assert_eq!(told(&next, &[]).len(), 3);
     }
 
     #[test]

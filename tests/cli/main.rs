@@ -5,3 +5,5 @@
 mod kctl;
 
 mod list_operators;
+mod run;
+mod run_input;
