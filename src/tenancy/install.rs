@@ -266,7 +266,9 @@ pub fn taken(new: &Operator, operators: &[Operator], locks: &Locks, ids: &IdsInU
     let mut out = Vec::new();
     for (id, kind, namespace, count) in ids.groups() {
         // The registry objects are the operators' own.
-        let Some(reconciled) = family.reconciled(kind).filter(|entry| family.registry != Some(entry.kind)) else {
+        let Some(reconciled) =
+            family.reconciled(kind).filter(|entry| family.registry.map(|registry| registry.kind) != Some(entry.kind))
+        else {
             continue;
         };
         let resource = Resource {
