@@ -155,7 +155,8 @@ mod tests {
         })
     }
 
-    fn object(data: Value) -> Value {
+    fn object(data: impl Into<Value>) -> Value {
+        let data: Value = data.into();
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data})
     }
 

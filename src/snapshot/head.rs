@@ -39,7 +39,9 @@ impl<'de> Visitor<'de> for HeadVisitor {
                 "metadata" => head.metadata = map.next_value()?,
                 // Not `Option`, which takes null for nothing.
                 "items" => head.items = Some(map.next_value()?),
-                _ => drop(map.next_value::<Checked>()?),
+                _ => {
+                    map.next_value::<Checked>()?;
+                }
             }
         }
         Ok(head)
