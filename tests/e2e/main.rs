@@ -8,4 +8,7 @@ mod kctl;
 mod testbed;
 
 mod harness;
+mod install;
+mod list_operators;
+mod run;
 mod snapshot_contract;

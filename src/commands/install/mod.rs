@@ -3,6 +3,7 @@
 mod carry_out;
 mod observe;
 mod render;
+mod tenants;
 mod wish;
 
 use jiff::Timestamp;
@@ -72,13 +73,16 @@ impl InstallArgs {
             ignored: &self.ignore_evidence,
             operation: &operation,
         };
-        let seen = observe::cluster(cluster, session, &wish, &operator, &self).await?;
+        let seen = observe::cluster(cluster, &wish, &operator, &self).await?;
         let plan = self.plan(&wish, &operator, &seen)?;
         self.preflight(cluster, &plan).await?;
         if let Some(where_) = self.dry_run {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
-        observe::ask_about_resources(session, cluster, &id, &seen).await?;
+        observe::say_unseen(ui, &seen, &id);
+        if !matches!(plan.claim, ClaimMove::Keep(_)) {
+            tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
+        }
         ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
         carry_out::install(session, cluster, &wish, &operator, plan).await?;
         if operator.platform().is_none() && !seen.has_platform {
@@ -114,14 +118,16 @@ impl InstallArgs {
     fn plan(&self, wish: &Wish<'_>, operator: &Operator<'_>, seen: &observe::Seen) -> Result<Plan> {
         let own = Mark { label: ID_LABEL, value: Some(operator.id) };
         let shared = Mark { label: SHARED_LABEL, value: None };
-        let claim = install::claim_move(wish, seen.claim.as_ref(), seen.holder.as_ref(), &seen.rivals, seen.now)?;
+        let claim = install::claim_move(wish, seen.claim.as_ref(), seen.holder.as_ref(), &seen.known, seen.now)?;
         let replicas = match &claim {
             ClaimMove::Keep(claim) => claim.replicas(wish.instance),
             ClaimMove::Create(_) | ClaimMove::Swap(_) => 0,
         };
         let mut foundation = seen.namespace_step(self.create_namespace)?;
         foundation.extend(install::definitions(vec![crds::claim()], &seen.existing)?);
-        foundation.extend(install::owned(shared_rbac(self.tenant_role), &seen.existing, shared, self.force)?);
+        let shared_roles = install::owned(shared_rbac(self.tenant_role), &seen.existing, shared, self.force)?;
+        // What is there already needs no right to write it.
+        foundation.extend(shared_roles.into_iter().filter(|step| !step.is_done()));
         let kinds = if self.skip_crds { Vec::new() } else { install::definitions(seen.kinds.clone(), &seen.existing)? };
         let mut deployment = install::owned(vec![operator.deployment(replicas)], &seen.existing, own, self.force)?;
         let deployment = deployment.pop().ok_or_else(|| Error::failed("NoDeployment", "the plan has no Deployment"))?;
