@@ -4,3 +4,4 @@ pub mod complete;
 pub mod global;
 pub mod install_args;
 pub mod output;
+pub mod run_args;

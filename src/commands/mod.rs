@@ -5,6 +5,7 @@ mod install;
 mod list_operators;
 pub mod output;
 mod root;
+mod run;
 pub mod session;
 
 pub use root::main;

@@ -10,6 +10,7 @@ use crate::{
         complete,
         global::{ColorWhen, GlobalArgs},
         install_args::InstallArgs,
+        run_args::RunArgs,
     },
     error::{Error, Exit, Result},
     settings::Settings,
@@ -32,8 +33,9 @@ struct Root {
 enum Verb {
     #[command(visible_alias = "completions")]
     Completion(CompletionArgs),
-    Install(InstallArgs),
+    Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
+    Run(Box<RunArgs>),
 }
 
 impl Verb {
@@ -43,6 +45,7 @@ impl Verb {
             Self::Completion(_) => false,
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
+            Self::Run(args) => args.wants_json(),
         }
     }
 
@@ -51,6 +54,7 @@ impl Verb {
             Self::Completion(args) => args.run(session),
             Self::Install(args) => args.run(session).await,
             Self::ListOperators(args) => args.run(session).await,
+            Self::Run(args) => args.run(session).await,
         }
     }
 }
