@@ -42,6 +42,12 @@ pub const CREATED_BY_KIND: &str = "camel.apache.org/created.by.kind";
 /// Label on an Integration that a Pipe made: the name of its creator.
 pub const CREATED_BY_NAME: &str = "camel.apache.org/created.by.name";
 
+/// Label on a Kamelet: `source`, `sink` or `action`.
+pub const KAMELET_TYPE: &str = "camel.apache.org/kamelet.type";
+
+/// Releases whose operator can be installed from plain manifests, newest first.
+pub const RELEASES: &[&str] = &["2.10.1", "2.10.0", "2.9.0", "2.8.1", "2.8.0"];
+
 /// Variable with the operator's id; it wins when it is not empty.
 pub const ENV_KAMEL_OPERATOR_ID: &str = "KAMEL_OPERATOR_ID";
 /// Variable with the operator's id, read from v1.10.1 on. The manifests set it to [`DEFAULT_ID`].
