@@ -44,7 +44,7 @@ enum Verb {
     Completion(CompletionArgs),
     Config(ConfigArgs),
     Help(HelpArgs),
-    Install(InstallArgs),
+    Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
     Version(VersionArgs),
