@@ -2,6 +2,7 @@
 
 pub mod crds;
 pub mod dependencies;
+pub mod endpoint;
 pub mod flows;
 pub mod integration;
 pub mod metadata;
