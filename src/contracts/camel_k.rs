@@ -40,6 +40,9 @@ pub const CREATED_BY_KIND: &str = "camel.apache.org/created.by.kind";
 /// Label on an Integration that a Pipe made: the name of its creator.
 pub const CREATED_BY_NAME: &str = "camel.apache.org/created.by.name";
 
+/// Properties of a Kamelet endpoint that operators read themselves, whatever the Kamelet defines (seen in v2.10.1).
+pub const KAMELET_SELECTORS: &[&str] = &["id", "kameletVersion", "kameletNamespace"];
+
 /// Variable with the operator's id; it wins when it is not empty.
 pub const ENV_KAMEL_OPERATOR_ID: &str = "KAMEL_OPERATOR_ID";
 /// Variable with the operator's id, read from v1.10.1 on. The manifests set it to [`DEFAULT_ID`].

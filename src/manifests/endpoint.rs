@@ -133,6 +133,18 @@ impl Endpoint {
         }
     }
 
+    /// A remark on a reference that leaves it to the operator to guess the API version.
+    pub fn unversioned_kind(&self, place: Place) -> Option<String> {
+        match &self.address {
+            Address::Ref(Reference { api_version: None, kind, name, .. }) if *kind != kinds::KAMELET.kind => {
+                Some(format!(
+                    "{place}: {kind} has no API version, so an operator may not find it; write VERSION:{kind}:{name}"
+                ))
+            }
+            _ => None,
+        }
+    }
+
     /// The endpoint in a manifest. `namespace` is that of a reference that was typed without, `kamelet` the version
     /// in which Kamelets are served.
     pub fn object(&self, namespace: Option<&str>, kamelet: &Kind) -> Value {
