@@ -347,7 +347,11 @@ impl Cluster {
         }
     }
 
-    async fn limited<T>(&self, call: &Call, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+    pub(super) async fn limited<T>(
+        &self,
+        call: &Call,
+        work: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
         if self.request_timeout.is_zero() {
             return work.await;
         }
@@ -395,7 +399,12 @@ impl Cluster {
         }
     }
 
-    fn transport(&self, call: &Call, error: &(dyn std::error::Error + 'static)) -> ApiError {
+    /// The error of an answer that is not what it should be.
+    pub(super) fn unreadable(&self, call: &Call, message: String) -> ApiError {
+        self.failure(call, Cause::Unreadable(message))
+    }
+
+    pub(super) fn transport(&self, call: &Call, error: &(dyn std::error::Error + 'static)) -> ApiError {
         let (message, hint, sent) = explain(error);
         self.failure(call, Cause::Transport { message, hint, sent })
     }

@@ -79,6 +79,13 @@ pub fn family_of_group(group: &str) -> Option<&'static Family> {
     FAMILIES.iter().copied().find(|family| family.groups.contains(&group))
 }
 
+/// Whether a text is a DNS-1123 label: what a namespace may be called.
+pub fn is_dns_label(text: &str) -> bool {
+    let alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let ends = text.starts_with(alphanumeric) && text.ends_with(alphanumeric);
+    ends && text.len() <= 63 && text.chars().all(|c| alphanumeric(c) || c == '-')
+}
+
 /// One way to find Deployments of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Find {

@@ -180,11 +180,10 @@ impl Operator<'_> {
     }
 
     fn metadata(&self, name: &str, namespace: Option<&str>) -> Value {
-        let mut metadata = json!({"name": name, "labels": self.labels()});
-        if let Some(namespace) = namespace {
-            metadata["namespace"] = json!(namespace);
+        match namespace {
+            Some(namespace) => json!({"name": name, "namespace": namespace, "labels": self.labels()}),
+            None => json!({"name": name, "labels": self.labels()}),
         }
-        metadata
     }
 
     /// The `ServiceAccount` of the operator.

@@ -8,5 +8,8 @@ pub mod install;
 pub mod objects;
 pub mod operators;
 pub mod ownership;
+pub mod patch;
 pub mod plan;
+pub mod progress;
+pub mod run;
 pub mod version;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-pub use build::operators;
+pub use build::{lease_places, operators};
 pub use identity::{Identity, identify};
 
 use super::evidence::{IdsInUse, Source};

@@ -87,6 +87,11 @@ impl Step {
         format!("{}/{}", self.kind.result_name(), self.name)
     }
 
+    /// Whether the object has everything the step would write, as far as that can be told without the server.
+    pub fn is_done(&self) -> bool {
+        matches!(&self.write, Write::ApplyOwned { object, observed, .. } if contains(observed, object))
+    }
+
     /// The verb that RBAC asks for.
     ///
     /// Server-side apply of an absent object needs `create` and `patch`, of a present one `patch`.

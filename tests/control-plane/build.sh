@@ -1,13 +1,16 @@
 #!/bin/sh
 # Builds the programs of the test cluster from the Go modules next to this file and prints the folder that holds them.
 #
-#   build.sh           build what is missing (the first time: about 8 minutes on two cores), print the folder
+#   build.sh           build what is missing (the first time: 5 to 8 minutes on two cores), print the folder
 #   build.sh --check   build nothing; print the folder and exit 0 when everything is there, else exit 1
 #
 # The folder is keyed by the module files, so a fresh clone finds what an earlier one built:
 #   ${KCTL_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kctl/control-plane}/KEY
 # Programs found in $KUBEBUILDER_ASSETS are used from there and not built.
 set -eu
+
+# The modules are built as they are committed, whatever the user's own Go settings are.
+export GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=readonly"
 
 here=$(cd "$(dirname "$0")" && pwd)
 programs='etcd kube-apiserver kube-controller-manager kube-scheduler kwok kubectl'
@@ -45,7 +48,7 @@ require_go() {
 # a program; says every half minute that it is alive, for the Kubernetes programs take minutes the first time.
 go_build() {
     say "building $1 $(version_of "$2" "$3")"
-    (cd "$here/$2" && CGO_ENABLED=0 exec go build -trimpath -ldflags "-s -w $5" -o "$tmp/$1" "$4") >&2 &
+    (cd "$here/$2" && CGO_ENABLED=0 GOTMPDIR=$tmp exec go build -trimpath -ldflags "-s -w $5" -o "$tmp/$1" "$4") >&2 &
     builder=$!
     seconds=0
     while kill -0 "$builder" 2>/dev/null; do
@@ -89,9 +92,10 @@ build_missing() {
     todo_stages=$(missing_stages)
     [ -n "$todo$todo_stages" ] || return 0
     require_go
-    say "building into $out (only once; about 8 minutes when nothing is cached)"
+    say "building into $out (only once; 5 to 8 minutes when nothing is cached)"
     tmp=$(mktemp -d "$out/.build.XXXXXX")
-    trap '[ -z "${builder:-}" ] || kill "$builder" 2>/dev/null; rm -rf "$tmp"' EXIT
+    builder=
+    trap '{ kill $builder && wait $builder; } 2>/dev/null || :; rm -rf "$tmp"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
     [ -z "$todo_stages" ] || copy_stages "$todo_stages"
@@ -100,10 +104,12 @@ build_missing() {
 }
 
 out=${KCTL_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kctl/control-plane}/$(key)
+case $out in /*) ;; *) out=$PWD/$out ;; esac
 
 case ${1:-} in
 --check)
-    [ -z "$(missing_programs)$(missing_stages)" ] || fail "not built in $out: $(missing_programs | tr '\n' ' ')$(missing_stages | tr '\n' ' ')"
+    missing=$(missing_programs; missing_stages)
+    [ -z "$missing" ] || fail "not in $out:" $missing
     ;;
 "")
     if [ -n "$(missing_programs)$(missing_stages)" ]; then

@@ -8,3 +8,4 @@ mod kctl;
 mod testbed;
 
 mod harness;
+mod install;

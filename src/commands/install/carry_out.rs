@@ -268,7 +268,7 @@ pub async fn rehearse(cluster: &Cluster, ui: &Ui, plan: &Plan, where_: DryRun) -
 fn foretold(step: &Step) -> Change {
     match &step.write {
         Write::CreateOnly { .. } | Write::Create { .. } => Change::Created,
-        Write::ApplyOwned { object, observed, .. } if contains(observed, object) => Change::Unchanged,
+        Write::ApplyOwned { .. } if step.is_done() => Change::Unchanged,
         Write::ApplyOwned { .. } | Write::Patch { .. } | Write::Replace { .. } => Change::Configured,
         Write::Delete { .. } => Change::Deleted,
     }

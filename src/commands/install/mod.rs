@@ -121,7 +121,9 @@ impl InstallArgs {
         };
         let mut foundation = seen.namespace_step(self.create_namespace)?;
         foundation.extend(install::definitions(vec![crds::claim()], &seen.existing)?);
-        foundation.extend(install::owned(shared_rbac(self.tenant_role), &seen.existing, shared, self.force)?);
+        let shared_roles = install::owned(shared_rbac(self.tenant_role), &seen.existing, shared, self.force)?;
+        // What is there already needs no right to write it.
+        foundation.extend(shared_roles.into_iter().filter(|step| !step.is_done()));
         let kinds = if self.skip_crds { Vec::new() } else { install::definitions(seen.kinds.clone(), &seen.existing)? };
         let mut deployment = install::owned(vec![operator.deployment(replicas)], &seen.existing, own, self.force)?;
         let deployment = deployment.pop().ok_or_else(|| Error::failed("NoDeployment", "the plan has no Deployment"))?;

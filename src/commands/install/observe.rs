@@ -239,8 +239,9 @@ pub async fn rights(cluster: &Cluster, plan: &Plan) -> Result<()> {
     for step in plan.foundation.iter().chain(&plan.objects).filter(|step| grants(step)) {
         match cluster.write(step, true).await {
             Ok(_) => {}
-            // A binding cannot be rehearsed before its role is there, nor anything in a namespace that is not.
-            Err(error) if error.is_not_found() => {}
+            // A binding cannot be rehearsed before its role is there, nor anything in a namespace that is not; and what
+            // somebody else makes meanwhile is judged when it is written.
+            Err(error) if error.is_not_found() || error.is_conflict() => {}
             Err(error) if error.is_forbidden() => {
                 let first = error.message().lines().next().unwrap_or_default().to_owned();
                 return Err(Error::not_authorised(format!("you may not write {}: {first}", step.label()))

@@ -1,9 +1,12 @@
 //! The rows: one for each Deployment, then for what claims, pointers, Subscriptions and platforms tell beyond those.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::{LeaseInfo, Operator, PlatformInfo, Scope, State, identify};
-use crate::contracts::{FAMILIES, Family, IdSource};
+use crate::contracts::{self, FAMILIES, Family, IdSource, LeaseName, Watch};
+use crate::tenancy::env::{PodFacts, Setting};
 use crate::tenancy::evidence::{ClaimFacts, DeploymentFacts, Evidence, Place, PlatformFacts, PointerState, Source};
 
 /// All operators that evidence tells of, by id, family, namespace and Deployment. `now` is the server's clock.
@@ -15,6 +18,29 @@ pub fn operators(evidence: &Evidence, now: Timestamp) -> Vec<Operator> {
         key(a).cmp(&key(b))
     });
     all
+}
+
+/// Namespace and name of every Lease that an operator of this evidence would hold.
+pub fn lease_places(evidence: &Evidence) -> BTreeSet<(String, String)> {
+    let mut places = BTreeSet::new();
+    for deployment in &evidence.deployments {
+        let identity = identify(deployment, &evidence.config_maps);
+        if identity.id_known {
+            let name = deployment_lease(deployment.family, deployment, &identity.id);
+            places.insert((deployment.namespace.clone(), name));
+        }
+    }
+    for claim in &evidence.claims {
+        let Some(family) = contracts::family(&claim.family) else { continue };
+        for place in claim.active.iter().chain(&claim.standbys) {
+            places.insert((place.namespace.clone(), family.lease.of(&claim.id)));
+        }
+    }
+    for platform in evidence.platforms.iter().filter(|platform| platform.is_named_like_its_id()) {
+        let Some(family) = contracts::family(platform.family) else { continue };
+        places.insert((platform.namespace.clone(), family.lease.of(platform.stands_for())));
+    }
+    places
 }
 
 struct Rows<'a> {
@@ -152,7 +178,7 @@ impl Rows<'_> {
     fn add_subscriptions(&mut self) {
         let IdSource::Env(variables) = self.family.id else { return };
         for found in self.evidence.subscriptions.iter().filter(|found| found.family.name == self.family.name) {
-            let pod = crate::tenancy::env::PodFacts { namespace: found.namespace.clone(), ..Default::default() };
+            let pod = PodFacts { namespace: found.namespace.clone(), ..Default::default() };
             let ids = variables.iter().map(|v| found.environment.get(v.name, &pod, &self.evidence.config_maps));
             let Some((id, known)) = ids.into_iter().find_map(non_empty) else { continue };
             let mut told = false;
@@ -242,7 +268,7 @@ impl Rows<'_> {
             row.lease = lease;
             row.platform = platform;
             row.resources = resources;
-            if matches!(self.family.watch, crate::contracts::Watch::Everything) {
+            if matches!(self.family.watch, Watch::Everything) {
                 row.scope = Scope::Cluster;
             }
         }
@@ -290,16 +316,15 @@ fn is_of(claim: &ClaimFacts, family: &Family, row: &Operator) -> bool {
 }
 
 /// The Lease of a Deployment: what its command line says, else what its id makes it.
-pub(super) fn deployment_lease(family: &Family, deployment: &DeploymentFacts, id: &str) -> String {
+fn deployment_lease(family: &Family, deployment: &DeploymentFacts, id: &str) -> String {
     let flag = match family.lease {
-        crate::contracts::LeaseName::PerId { flag, .. } => deployment.flag(flag),
-        crate::contracts::LeaseName::Fixed(_) => None,
+        LeaseName::PerId { flag, .. } => deployment.flag(flag),
+        LeaseName::Fixed(_) => None,
     };
     flag.map_or_else(|| family.lease.of(id), str::to_owned)
 }
 
-fn non_empty(setting: crate::tenancy::env::Setting) -> Option<(String, bool)> {
-    use crate::tenancy::env::Setting;
+fn non_empty(setting: Setting) -> Option<(String, bool)> {
     match setting {
         Setting::Value(id) if !id.is_empty() => Some((id, true)),
         Setting::Hidden(shown) => Some((shown, false)),

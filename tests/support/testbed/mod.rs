@@ -97,7 +97,7 @@ impl Cluster {
         started(FULL.get_or_init(|| Self::start(&Options::full())))
     }
 
-    /// A cluster for the caller alone; it ends when it is dropped. Takes about 3 seconds, with nodes 8.
+    /// A cluster for the caller alone; it ends when it is dropped. Takes about 3 seconds.
     pub fn own(options: &Options) -> Self {
         Self::start(options).unwrap_or_else(|error| panic!("{error}"))
     }
