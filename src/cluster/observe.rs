@@ -320,8 +320,7 @@ impl Seen {
 }
 
 fn unseen(kind: &Kind, namespace: Option<&str>, reason: String) -> Unseen {
-    let source = if kind.group.is_empty() { kind.plural.to_owned() } else { format!("{}.{}", kind.plural, kind.group) };
-    Unseen { source, namespace: namespace.map(str::to_owned), reason }
+    Unseen { source: kind.qualified_plural(), namespace: namespace.map(str::to_owned), reason }
 }
 
 /// The answer, or `None` when it was refused. What is not served is empty.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use http::Method;
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{
@@ -36,12 +35,12 @@ pub struct RunEvidence {
 }
 
 impl Cluster {
-    /// Reads what a run of the Integration `name` needs to know; `now` is the time that Leases are held against.
+    /// Reads what a run of the Integration `name` needs to know; with `with_label` also the id in the namespace's label.
     ///
     /// # Errors
     /// The Integration cannot be read, or the cluster does not serve Integrations. Operators and claims that may not be
     /// listed are no error: less is known then.
-    pub async fn observe_run(&self, name: &str, with_label: bool, now: Timestamp) -> Result<RunEvidence> {
+    pub async fn observe_run(&self, name: &str, with_label: bool) -> Result<RunEvidence> {
         let selector = format!("{}={}", camel_k::COMPONENT, camel_k::COMPONENT_OPERATOR);
         let of_operators = ListOptions::labelled(selector);
         let everything = ListOptions::default();
@@ -63,7 +62,7 @@ impl Cluster {
             all_deployments: deployments.is_some(),
             all_claimed: claims.iter().any(is_complete),
             renamed: renamed(&claims),
-            operators: operators(&evidence(deployments, &claims), now),
+            operators: operators(&evidence(deployments, &claims), self.server_time()),
             locks,
         };
         Ok(RunEvidence { observed, namespace_id })

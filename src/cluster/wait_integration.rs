@@ -22,8 +22,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub enum News {
     /// A phase that was not told before, with the reason it is not further.
     Phase(String, Option<String>),
-    /// Nobody has taken the Integration within the time an operator needs.
-    Untaken,
+    /// Nobody has taken the Integration, or its change, within the time an operator needs.
+    Ignored {
+        /// Whether an operator had taken it before the change.
+        outdated: bool,
+    },
 }
 
 impl Cluster {
@@ -60,10 +63,8 @@ impl Cluster {
                         return Err(Error::failed("IntegrationFailed", text).object(about()).hint(look()));
                     }
                     Progress::Underway { phase, reason } => Some(News::Phase(phase, reason)),
-                    Progress::Untaken | Progress::Outdated if start.elapsed() >= GRACE.min(timeout / 2) => {
-                        Some(News::Untaken)
-                    }
-                    Progress::Untaken | Progress::Outdated => None,
+                    idle => (start.elapsed() >= GRACE.min(timeout / 2))
+                        .then_some(News::Ignored { outdated: idle == Progress::Outdated }),
                 },
                 // The server may be away for a moment.
                 Err(error) if error.is_undecided() && start.elapsed() < timeout => None,
@@ -78,7 +79,8 @@ impl Cluster {
                 let state = match last {
                     Some(News::Phase(phase, Some(reason))) => format!("it is in phase {phase}: {reason}"),
                     Some(News::Phase(phase, None)) => format!("it is in phase {phase}"),
-                    _ => "no operator has taken it".to_owned(),
+                    Some(News::Ignored { outdated: true }) => "no operator has taken its change".to_owned(),
+                    Some(News::Ignored { outdated: false }) | None => "no operator has taken it".to_owned(),
                 };
                 let text =
                     format!("integration {name} in namespace {namespace} does not run after {timeout:?}: {state}");

@@ -98,6 +98,15 @@ pub struct Evidence {
     pub unseen: Vec<Unseen>,
 }
 
+impl Evidence {
+    /// Whether every resource of a family that carries an id could be seen.
+    pub fn ids_are_complete(&self, family: &Family) -> bool {
+        let counted = family.resources.iter().filter(|entry| entry.counted);
+        let mut plurals = counted.map(|entry| entry.kind.qualified_plural());
+        !plurals.any(|plural| self.unseen.iter().any(|unseen| unseen.source == plural))
+    }
+}
+
 /// The Deployment of an operator.
 #[derive(Clone, Debug)]
 pub struct DeploymentFacts {

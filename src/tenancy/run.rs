@@ -221,7 +221,7 @@ impl OtherOwner {
         let Wanted { namespace, name, id, .. } = wanted;
         Error::refused("OtherOwner", format!("not given to operator {id}: {}", self.text))
             .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), name))
-            .hint(format!("to move it to {id}: run the same command with -x {id} --take-over"))
+            .hint(format!("to move it to {id}: kctl run -x {id} --take-over …"))
             .hint("to run another one beside it: --name NAME")
     }
 }
@@ -301,6 +301,17 @@ impl Observed {
     }
 }
 
+/// Checks that an id which cannot be looked up is at least one that an operator can have.
+///
+/// # Errors
+/// It is not (exit 2), unless `force`.
+pub fn check_form(id: &str, force: bool) -> Result<()> {
+    match id.parse::<OperatorId>() {
+        Err(invalid) if !force => Err(invalid.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Checks that an operator has the id and watches the namespace.
 fn check_id(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> Result<()> {
     let known: Vec<&Operator> = with_id(&observed.operators, camel_k::NAME, &wanted.id).collect();
@@ -341,7 +352,9 @@ fn not_watched(wanted: &Wanted, observed: &Observed, known: &[&Operator]) -> Opt
         ),
     );
     let error = match observed.only_one_in(namespace) {
-        Some(other) => error.hint(format!("-x {other} is the one operator that watches {namespace}")),
+        Some(other) => {
+            error.hint(format!("{other} is the one operator that watches namespace {namespace}: kctl run -x {other} …"))
+        }
         None => error.hint(format!("kctl list-operators -n {namespace}")),
     };
     Some(error.hint("--force writes it nevertheless, for an operator that will watch it later"))
@@ -364,25 +377,32 @@ fn unknown(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> O
         let error = if to.is_empty() {
             Error::not_found("OperatorNotFound", format!("operator {id} was uninstalled")).hint("kctl list-operators")
         } else {
-            Error::not_found("OperatorNotFound", format!("operator {id} was renamed to {to}")).hint(format!("-x {to}"))
+            Error::not_found("OperatorNotFound", format!("operator {id} was renamed to {to}"))
+                .hint(format!("kctl run -x {to} …"))
         };
         return Some(error.hint(force));
     }
     let near = nearest(id, observed.ids());
     let only = observed.only_one_in(&wanted.namespace);
-    let only = || only.map(|only| format!("-x {only}: the one operator that watches namespace {}", wanted.namespace));
+    let only = || {
+        only.map(|only| {
+            format!("{only} is the one operator that watches namespace {}: kctl run -x {only} …", wanted.namespace)
+        })
+    };
     if wanted.from == IdFrom::Default {
         if observed.knows_all() {
             let text = format!("no operator id is given, and no operator has the default one, {id}");
-            let hint = only().unwrap_or_else(|| "kctl list-operators, then -x ID".into());
+            let hint = only().unwrap_or_else(|| "kctl list-operators shows the ids; then kctl run -x ID …".into());
             return Some(Error::not_found("OperatorNotFound", text).hint(hint).hint(force));
         }
     } else if observed.knows_all() || near.is_some() {
         let error = Error::not_found("OperatorNotFound", format!("no operator has the id {id}"));
-        let error = near.into_iter().fold(error, |error, near| error.hint(format!("did you mean {near}? -x {near}")));
-        return Some(error.hint("kctl list-operators").hint(force));
-    } else if let Err(invalid) = id.parse::<OperatorId>() {
-        return Some(invalid.into());
+        let error = near
+            .into_iter()
+            .fold(error, |error, near| error.hint(format!("did you mean {near}? kctl run -x {near} …")));
+        return Some(error.hint("kctl list-operators shows the ids").hint(force));
+    } else if let Err(error) = check_form(id, false) {
+        return Some(error);
     }
     remarks.push(Remark::Warning(format!(
         "cannot tell whether an operator has the id {id}: you may not list all operators; if none has it, nothing runs"
@@ -436,9 +456,10 @@ pub fn restart(wanted: &Wanted, before: &Value, now: &Value) -> Option<Step> {
     Some(Step::new(INTEGRATION, Some(&wanted.namespace), &wanted.name, write))
 }
 
-/// Why nobody has taken the Integration, as far as is known.
-pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed) -> String {
-    let Some(id) = id else { return "no operator has taken it, and it carries no operator id".into() };
+/// Why nobody has taken the Integration, or with `outdated` its change, as far as is known.
+pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed, outdated: bool) -> String {
+    let nobody = if outdated { "no operator has taken its change" } else { "no operator has taken it" };
+    let Some(id) = id else { return format!("{nobody}, and it carries no operator id") };
     let responsible: Vec<_> = observed.responsible(id, namespace).collect();
     if responsible.is_empty() {
         let why = if with_id(&observed.operators, camel_k::NAME, id).next().is_some() {
@@ -448,10 +469,10 @@ pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed) -> String
         } else {
             format!("no operator with the id {id} can be seen")
         };
-        return format!("no operator has taken it: {why}");
+        return format!("{nobody}: {why}");
     }
     let known: Vec<_> = responsible.iter().map(|operator| described(operator)).collect();
-    format!("no operator has taken it; it is for operator {id}: {}", known.join("; "))
+    format!("{nobody}; it is for operator {id}: {}", known.join("; "))
 }
 
 fn described(operator: &Operator) -> String {

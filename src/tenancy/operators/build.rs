@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::{LeaseInfo, Operator, PlatformInfo, Scope, State, identify};
+use super::{Counted, LeaseInfo, Operator, PlatformInfo, Scope, State, identify};
 use crate::contracts::{self, FAMILIES, Family, IdSource, LeaseName, Watch};
 use crate::tenancy::env::{PodFacts, Setting};
 use crate::tenancy::evidence::{ClaimFacts, DeploymentFacts, Evidence, Place, PlatformFacts, PointerState, Source};
@@ -135,7 +135,10 @@ impl Rows<'_> {
         if claim.renamed_to.is_some() {
             return;
         }
-        let deployed = self.rows.iter().any(|row| row.id_known && row.id == claim.id && row.deployment_uid.is_some());
+        let deployed = self
+            .rows
+            .iter()
+            .any(|row| row.id_known && row.id == claim.id && row.evidence.contains(&Source::Deployment));
         let places = claim.active.iter().map(|place| (Role::Active, place));
         for (role, place) in places.chain(claim.standbys.iter().map(|place| (Role::Standby, place))) {
             if self.rows.iter().any(|row| is_at(row, place)) {
@@ -257,12 +260,15 @@ impl Rows<'_> {
                     }
                 });
             let known = row.id_known && !row.id.is_empty() && self.family.id_annotation.is_some();
-            let resources = if known { self.evidence.ids.by_kind(&row.id, None) } else { <_>::default() };
+            let resources = known.then(|| Counted {
+                by_kind: self.evidence.ids.by_kind(&row.id, None),
+                complete: self.evidence.ids_are_complete(self.family),
+            });
             let row = &mut self.rows[at];
             let added = [
                 (Source::Lease, lease.is_some()),
                 (Source::Platform, platform.is_some()),
-                (Source::Ids, !resources.is_empty()),
+                (Source::Ids, resources.as_ref().is_some_and(|counted| !counted.by_kind.is_empty())),
             ];
             row.evidence.extend(added.into_iter().filter(|(_, there)| *there).map(|(source, _)| source));
             row.lease = lease;

@@ -95,7 +95,7 @@ fn a_renamed_id_leads_to_the_new_one() {
     let mut observed = two_tenants();
     observed.renamed.insert("old".into(), "tenant-b".into());
     let error = check(&wanted("old"), &observed).expect_err("renamed");
-    assert_eq!((error.exit(), error.all_hints()[0].as_str()), (Exit::NotFound, "-x tenant-b"));
+    assert_eq!((error.exit(), error.all_hints()[0].as_str()), (Exit::NotFound, "kctl run -x tenant-b …"));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn an_operator_that_does_not_watch_the_namespace_is_refused() {
     let error = check(&wanted("tenant-a"), &local).expect_err("not watched");
     assert_eq!(error.exit(), Exit::Refused);
     assert!(error.message().contains("does not watch namespace team: it watches only its own, ops"), "{error}");
-    assert!(error.all_hints()[0].contains("-x tenant-b"));
+    assert!(error.all_hints()[0].contains("kctl run -x tenant-b"));
     assert!(check(&Wanted { force: true, ..wanted("tenant-a") }, &local).is_ok());
     let mut blind = local.clone();
     blind.operators[0].scope = Scope::Unknown;
@@ -121,10 +121,10 @@ fn the_default_id() {
     let mut observed = two_tenants();
     let error = check(&from_default, &observed).expect_err("nobody is camel-k");
     assert_eq!(error.exit(), Exit::NotFound);
-    assert_eq!(error.all_hints()[0], "kctl list-operators, then -x ID");
+    assert_eq!(error.all_hints()[0], "kctl list-operators shows the ids; then kctl run -x ID …");
     observed.operators.pop();
     let error = check(&from_default, &observed).expect_err("nobody is camel-k");
-    assert!(error.all_hints()[0].starts_with("-x tenant-a: the one operator"), "{:?}", error.all_hints());
+    assert!(error.all_hints()[0].starts_with("tenant-a is the one operator"), "{:?}", error.all_hints());
     observed.all_deployments = false;
     let decision = check(&from_default, &observed).expect("may be");
     assert!(matches!(&decision.remarks[..], [Remark::Note(_), Remark::Warning(_), Remark::Hint(_)]), "{decision:?}");
@@ -242,7 +242,7 @@ fn why_nobody_took_it() {
         (Some("staging"), "no operator has the id staging"),
         (None, "it carries no operator id"),
     ] {
-        let text = untaken(id, "team", &observed);
+        let text = untaken(id, "team", &observed, false);
         assert!(text.contains(says), "{text}");
     }
 }
