@@ -12,7 +12,7 @@ pub mod run_evidence;
 mod stack;
 mod stream;
 pub mod wait;
-pub mod wait_integration;
+pub mod wait_resource;
 
 pub use connect::{Cluster, ConnectOptions};
 pub use observe::{Observe, Selected};

@@ -6,6 +6,7 @@ pub mod output;
 mod root;
 mod run;
 pub mod session;
+mod tenant;
 
 pub use root::main;
 pub use session::Session;

@@ -106,6 +106,11 @@ impl PipeGoal {
         }
     }
 
+    /// What the status of a Pipe says, for a caller who may not see its Integration.
+    pub fn progress_of_pipe(&self, pipe: &Value) -> Progress {
+        self.pipe.progress(pipe)
+    }
+
     /// What the statuses of a Pipe and of its Integration say together.
     pub fn progress(&self, pipe: &Value, integration: Option<&Value>) -> Progress {
         let of_pipe = self.pipe.progress(pipe);

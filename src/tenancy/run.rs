@@ -1,4 +1,4 @@
-//! `run`: which operator an Integration is for, and whether kctl may write it.
+//! `run` and `bind`: which operator a resource is for, and whether kctl may write it.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -16,7 +16,7 @@ use crate::{
     contracts::{
         camel_dsl::SCRIPTS_UNTIL,
         camel_k::{self, OPERATOR_ID},
-        kinds::INTEGRATION,
+        kinds::{INTEGRATION, Kind},
     },
     error::{Error, ObjectRef, Result},
 };
@@ -40,7 +40,7 @@ pub enum IdFrom {
 }
 
 impl IdFrom {
-    /// Whether somebody chose it for this very run: such an id may move an existing Integration.
+    /// Whether somebody chose it for this very run: such an id may move an existing resource.
     fn is_explicit(&self) -> bool {
         matches!(self, Self::CommandLine | Self::Environment(_))
     }
@@ -57,10 +57,12 @@ impl fmt::Display for IdFrom {
     }
 }
 
-/// What the user wants, beside the Integration itself.
+/// What the user wants, beside the resource itself.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Namespace of the Integration.
+    /// Its kind: an Integration, a Pipe or a `KameletBinding`.
+    pub kind: Kind,
+    /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
@@ -74,10 +76,22 @@ pub struct Wanted {
     pub force: bool,
 }
 
+impl Wanted {
+    /// What messages call it: `integration orders`.
+    pub fn what(&self) -> String {
+        format!("{} {}", self.kind.kind.to_ascii_lowercase(), self.name)
+    }
+
+    /// The command that writes it.
+    fn command(&self) -> &'static str {
+        if self.kind == INTEGRATION { "kctl run" } else { "kctl bind" }
+    }
+}
+
 /// What was seen on the cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// The Integration of that name.
+    /// The resource of that name.
     pub existing: Option<Value>,
     /// Operators that Deployments and claims tell of.
     pub operators: Vec<Operator>,
@@ -87,7 +101,7 @@ pub struct Observed {
     pub all_claimed: bool,
     /// Ids that have moved on to another one; to an empty one when their operator is gone.
     pub renamed: BTreeMap<String, String>,
-    /// Locks of the namespace, looked at only for an existing Integration without id.
+    /// Locks of the namespace, looked at only for an existing resource without id.
     pub locks: Locks,
 }
 
@@ -105,17 +119,17 @@ pub enum Remark {
 /// The outcome of the checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The id to stamp; `None` leaves an existing Integration without one.
+    /// The id to stamp; `None` leaves an existing resource without one.
     pub id: Option<String>,
     /// What to tell the user.
     pub remarks: Vec<Remark>,
 }
 
-/// Decides for which operator the Integration is written.
+/// Decides for which operator the resource is written.
 ///
 /// # Errors
 /// The id is unknown (exit 5) or no id at all (exit 2); its operator does not watch the namespace, or another operator
-/// owns the Integration (exit 3).
+/// owns the resource (exit 3).
 pub fn check(wanted: &Wanted, observed: &Observed) -> Result<Decision> {
     let mut remarks = Vec::new();
     let Some(existing) = &observed.existing else {
@@ -155,7 +169,7 @@ pub fn operator_id(object: &Value) -> Option<&str> {
 
 fn resource(wanted: &Wanted, id: Option<&str>) -> Resource {
     Resource {
-        kind: INTEGRATION,
+        kind: wanted.kind,
         namespace: wanted.namespace.clone(),
         name: wanted.name.clone(),
         id: id.map(str::to_owned),
@@ -180,7 +194,7 @@ pub fn default_note() -> Remark {
     ))
 }
 
-/// An existing Integration stays with its operator when nobody asked for another one.
+/// An existing resource stays with its operator when nobody asked for another one.
 struct Kept {
     id: Option<String>,
     note: Option<Remark>,
@@ -211,7 +225,7 @@ fn kept(wanted: &Wanted, carried: Option<&str>, ownership: &Ownership) -> Option
     }
 }
 
-/// Another operator that owns, or may own, the Integration.
+/// Another operator that owns, or may own, the resource.
 struct OtherOwner {
     text: String,
 }
@@ -220,8 +234,8 @@ impl OtherOwner {
     fn refusal(&self, wanted: &Wanted) -> Error {
         let Wanted { namespace, name, id, .. } = wanted;
         Error::refused("OtherOwner", format!("not given to operator {id}: {}", self.text))
-            .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), name))
-            .hint(format!("to move it to {id}: kctl run -x {id} --take-over …"))
+            .object(ObjectRef::new(wanted.kind.kind, Some(namespace), name))
+            .hint(format!("to move it to {id}: {} -x {id} --take-over …", wanted.command()))
             .hint("to run another one beside it: --name NAME")
     }
 }
@@ -232,11 +246,11 @@ fn other_owner(
     ownership: &Ownership,
     observed: &Observed,
 ) -> Option<OtherOwner> {
-    let Wanted { namespace, name, id, .. } = wanted;
+    let id = &wanted.id;
     if carried == Some(id.as_str()) {
         return None;
     }
-    let what = format!("integration {name} in namespace {namespace}");
+    let what = format!("{} in namespace {}", wanted.what(), wanted.namespace);
     if carried.is_none() && ownership.takers().any(|taker| taker.id == *id) {
         return None;
     }
@@ -353,7 +367,9 @@ fn not_watched(wanted: &Wanted, observed: &Observed, known: &[&Operator]) -> Opt
     );
     let error = match observed.only_one_in(namespace) {
         Some(other) => {
-            error.hint(format!("{other} is the one operator that watches namespace {namespace}: kctl run -x {other} …"))
+            let command = wanted.command();
+            error
+                .hint(format!("{other} is the one operator that watches namespace {namespace}: {command} -x {other} …"))
         }
         None => error.hint(format!("kctl list-operators -n {namespace}")),
     };
@@ -371,14 +387,14 @@ fn scope(operator: &Operator) -> String {
 }
 
 fn unknown(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> Option<Error> {
-    let id = wanted.id.as_str();
+    let (id, command) = (wanted.id.as_str(), wanted.command());
     let force = "--force writes it nevertheless, for an operator that comes later";
     if let Some(to) = observed.renamed.get(id) {
         let error = if to.is_empty() {
             Error::not_found("OperatorNotFound", format!("operator {id} was uninstalled")).hint("kctl list-operators")
         } else {
             Error::not_found("OperatorNotFound", format!("operator {id} was renamed to {to}"))
-                .hint(format!("kctl run -x {to} …"))
+                .hint(format!("{command} -x {to} …"))
         };
         return Some(error.hint(force));
     }
@@ -386,20 +402,20 @@ fn unknown(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> O
     let only = observed.only_one_in(&wanted.namespace);
     let only = || {
         only.map(|only| {
-            format!("{only} is the one operator that watches namespace {}: kctl run -x {only} …", wanted.namespace)
+            format!("{only} is the one operator that watches namespace {}: {command} -x {only} …", wanted.namespace)
         })
     };
     if wanted.from == IdFrom::Default {
         if observed.knows_all() {
             let text = format!("no operator id is given, and no operator has the default one, {id}");
-            let hint = only().unwrap_or_else(|| "kctl list-operators shows the ids; then kctl run -x ID …".into());
+            let hint = only().unwrap_or_else(|| format!("kctl list-operators shows the ids; then {command} -x ID …"));
             return Some(Error::not_found("OperatorNotFound", text).hint(hint).hint(force));
         }
     } else if observed.knows_all() || near.is_some() {
         let error = Error::not_found("OperatorNotFound", format!("no operator has the id {id}"));
         let error = near
             .into_iter()
-            .fold(error, |error, near| error.hint(format!("did you mean {near}? kctl run -x {near} …")));
+            .fold(error, |error, near| error.hint(format!("did you mean {near}? {command} -x {near} …")));
         return Some(error.hint("kctl list-operators shows the ids").hint(force));
     } else if let Err(error) = check_form(id, false) {
         return Some(error);
@@ -427,7 +443,7 @@ pub fn version_remarks(operators: &[&Operator], scripts: &[String]) -> Vec<Remar
     scripts.iter().map(warning).collect()
 }
 
-/// The step that makes the Integration what is wanted; `None` when it is that already.
+/// The step that makes the resource what is wanted; `None` when it is that already.
 pub fn step(wanted: &Wanted, existing: Option<&Value>, object: Value) -> Option<Step> {
     let write = match existing {
         None => Write::Create { object, manager: TENANT_MANAGER },
@@ -438,13 +454,14 @@ pub fn step(wanted: &Wanted, existing: Option<&Value>, object: Value) -> Option<
             subresource: None,
         },
     };
-    Some(Step::new(INTEGRATION, Some(&wanted.namespace), &wanted.name, write))
+    Some(Step::new(wanted.kind, Some(&wanted.namespace), &wanted.name, write))
 }
 
 /// The step after a change of id that makes the new operator start anew: in some phases an operator never looks at
-/// the id again and would wait for what the former one has begun.
+/// the id again and would wait for what the former one has begun. A Pipe looks at it in every phase.
 pub fn restart(wanted: &Wanted, before: &Value, now: &Value) -> Option<Step> {
-    if operator_id(before) == operator_id(now) || !progress::is_midway(now) {
+    let follows = wanted.kind != INTEGRATION;
+    if follows || operator_id(before) == operator_id(now) || !progress::is_midway(now) {
         return None;
     }
     let write = Write::Patch {
@@ -453,10 +470,10 @@ pub fn restart(wanted: &Wanted, before: &Value, now: &Value) -> Option<Step> {
         manager: TENANT_MANAGER,
         subresource: Some("status"),
     };
-    Some(Step::new(INTEGRATION, Some(&wanted.namespace), &wanted.name, write))
+    Some(Step::new(wanted.kind, Some(&wanted.namespace), &wanted.name, write))
 }
 
-/// Why nobody has taken the Integration, or with `outdated` its change, as far as is known.
+/// Why nobody has taken the resource, or with `outdated` its change, as far as is known.
 pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed, outdated: bool) -> String {
     let nobody = if outdated { "no operator has taken its change" } else { "no operator has taken it" };
     let Some(id) = id else { return format!("{nobody}, and it carries no operator id") };
