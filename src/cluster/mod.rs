@@ -5,6 +5,7 @@ pub mod apply;
 pub mod connect;
 mod exec_plugin;
 pub mod fetch;
+pub mod kamelets;
 mod kubeconfig;
 pub mod observe;
 pub mod request;

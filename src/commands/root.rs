@@ -7,6 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::{
+        bind_args::BindArgs,
         global::{ColorWhen, GlobalArgs},
         install_args::InstallArgs,
         run_args::RunArgs,
@@ -33,6 +34,7 @@ enum Verb {
     Install(InstallArgs),
     ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
+    Bind(Box<BindArgs>),
 }
 
 impl Verb {
@@ -42,6 +44,7 @@ impl Verb {
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
             Self::Run(args) => args.wants_json(),
+            Self::Bind(args) => args.wants_json(),
         }
     }
 
@@ -50,6 +53,7 @@ impl Verb {
             Self::Install(args) => args.run(session).await,
             Self::ListOperators(args) => args.run(session).await,
             Self::Run(args) => args.run(session).await,
+            Self::Bind(args) => args.run(session).await,
         }
     }
 }
