@@ -37,6 +37,8 @@ pub struct Observe {
     pub families: Vec<&'static Family>,
     /// Whether to go through all resources and count the ids they carry.
     pub count_ids: bool,
+    /// Read the Leases of this id only: each is a request of its own.
+    pub leases_of: Option<String>,
 }
 
 /// Deployments and claims that a label selector matches.
@@ -69,7 +71,7 @@ impl Cluster {
             self.in_namespaces(&again, &mut seen).await?;
         }
         self.config_maps(&mut seen).await?;
-        self.leases(&mut seen).await?;
+        self.leases(what, &mut seen).await?;
         Ok(seen.finish())
     }
 
@@ -160,9 +162,14 @@ impl Cluster {
     }
 
     /// The Leases that operators would hold, by name: metadata does not tell who holds one.
-    async fn leases(&self, seen: &mut Seen) -> Result<(), ApiError> {
+    async fn leases(&self, what: &Observe, seen: &mut Seen) -> Result<(), ApiError> {
+        let mut places = lease_places(&seen.evidence);
+        if let Some(id) = &what.leases_of {
+            let names: Vec<String> = what.families.iter().map(|family| family.lease.of(id)).collect();
+            places.retain(|(_, name)| names.contains(name));
+        }
         let mut leases = Vec::new();
-        for ((namespace, _), answer) in self.each(&LEASE, lease_places(&seen.evidence)).await {
+        for ((namespace, _), answer) in self.each(&LEASE, places).await {
             match answer {
                 Ok(object) => leases.extend(object.as_ref().and_then(LeaseFacts::parse)),
                 Err(error) if error.is_forbidden() => {

@@ -50,7 +50,7 @@ impl Cluster {
             self.list(&DEPLOYMENT, None, &of_operators),
             self.namespace_id(with_label),
         );
-        let existing = existing.map_err(|error| not_served(kind, error))?;
+        let existing = existing.map_err(|error| unreadable(error, kind, self.namespace()))?;
         let claims = readable(claims)?.unwrap_or_default();
         let deployments = readable(deployments)?;
         let locks = match &existing {
@@ -128,12 +128,14 @@ fn readable(answer: Result<Vec<Value>, ApiError>) -> Result<Option<Vec<Value>>> 
     }
 }
 
-fn not_served(kind: &Kind, error: ApiError) -> Error {
+fn unreadable(error: ApiError, kind: &Kind, namespace: &str) -> Error {
     if error.is_kind_missing() {
         let text = format!("the cluster does not serve {}s: Camel K is not installed", kind.kind);
         return Error::not_found("KindNotServed", text).hint("an admin can install an operator: kctl install -x ID");
     }
-    error.into()
+    let forbidden = error.is_forbidden();
+    let error = Error::from(error);
+    if forbidden { error.hint(format!("see what you may do: kubectl auth can-i --list -n {namespace}")) } else { error }
 }
 
 #[cfg(test)]

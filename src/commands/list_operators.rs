@@ -48,7 +48,8 @@ impl ListOperatorsArgs {
     pub async fn run(self, session: &Session<'_>) -> Result<Exit> {
         let cluster = session.connect().await?;
         let families = self.family.map_or_else(|| FAMILIES.to_vec(), |family| vec![family]);
-        let evidence = cluster.observe(&Observe { families: families.clone(), count_ids: true }).await?;
+        let evidence =
+            cluster.observe(&Observe { families: families.clone(), count_ids: true, leases_of: None }).await?;
         let selected = self.select(cluster, &families).await?;
         let namespace = session.global.namespace.as_deref().filter(|_| !self.all_namespaces);
 

@@ -9,3 +9,4 @@ mod testbed;
 
 mod harness;
 mod install;
+mod run;

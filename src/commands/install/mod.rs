@@ -3,6 +3,7 @@
 mod carry_out;
 mod observe;
 mod render;
+mod tenants;
 mod wish;
 
 use jiff::Timestamp;
@@ -72,13 +73,16 @@ impl InstallArgs {
             ignored: &self.ignore_evidence,
             operation: &operation,
         };
-        let seen = observe::cluster(cluster, session, &wish, &operator, &self).await?;
+        let seen = observe::cluster(cluster, &wish, &operator, &self).await?;
         let plan = self.plan(&wish, &operator, &seen)?;
         self.preflight(cluster, &plan).await?;
         if let Some(where_) = self.dry_run {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
-        observe::ask_about_resources(session, cluster, &id, &seen).await?;
+        observe::say_unseen(ui, &seen, &id);
+        if !matches!(plan.claim, ClaimMove::Keep(_)) {
+            tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
+        }
         ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
         carry_out::install(session, cluster, &wish, &operator, plan).await?;
         if operator.platform().is_none() && !seen.has_platform {

@@ -53,8 +53,13 @@ pub async fn resource(
         ui.data(&format!("{label} {} {suffix}\n", change.word()));
         return Ok(Value::Null);
     }
+    let restarts = match existing {
+        Some(existing) => may_restart(cluster, wanted, existing, &step).await?,
+        None => false,
+    };
     let applied = cluster.write(&step, false).await.map_err(|error| explain(error, &step))?;
-    ui.on_interrupt(resume(wanted), undo(session, wanted, existing));
+    let resume = if restarts { clear_status(wanted) } else { resume(wanted) };
+    ui.on_interrupt(resume, undo(session, wanted, existing));
     ui.result(&format!("{label} {}", applied.change.word()));
     if let Some(existing) = existing {
         restart(ui, cluster, wanted, existing, applied.object.clone()).await?;
@@ -66,6 +71,18 @@ pub async fn resource(
     Ok(applied.object)
 }
 
+/// Whether the status must be cleared after the move; that it may be is made sure before anything is written.
+async fn may_restart(cluster: &Cluster, wanted: &Wanted, existing: &Value, step: &Step) -> Result<bool> {
+    let Write::Patch { patch, .. } = &step.write else { return Ok(false) };
+    let mut moved = existing.clone();
+    json_patch::merge(&mut moved, patch);
+    let Some(restart) = run::restart(wanted, existing, &moved) else { return Ok(false) };
+    cluster.write(&restart, true).await.map_err(|error| {
+        explain(error, &restart).while_("not moved, since the status of the former operator must be cleared then")
+    })?;
+    Ok(true)
+}
+
 /// Has the new operator start anew where it would wait for what the former one has begun.
 async fn restart(ui: &Ui, cluster: &Cluster, wanted: &Wanted, before: &Value, mut now: Value) -> Result<()> {
     for attempt in 1..=TRIES {
@@ -73,6 +90,7 @@ async fn restart(ui: &Ui, cluster: &Cluster, wanted: &Wanted, before: &Value, mu
         match cluster.write(&step, false).await {
             Ok(_) => {
                 ui.applied(&format!("status of {} cleared", step.label()));
+                ui.on_interrupt(resume(wanted), None);
                 ui.note(&format!("its status was cleared, so that operator {} starts anew", wanted.id));
                 return Ok(());
             }
@@ -83,18 +101,23 @@ async fn restart(ui: &Ui, cluster: &Cluster, wanted: &Wanted, before: &Value, mu
                 }
             }
             Err(error) => {
-                let paste = format!(
-                    "kubectl patch {} -n {} --subresource=status --type=merge -p '{{\"status\": null}}'",
-                    step.label(),
-                    wanted.namespace
-                );
                 let error = Error::from(error)
                     .while_("moved, but the status of the former operator could not be cleared, so the new one may wait for ever");
-                return Err(error.hint(format!("have it cleared: {paste}")));
+                return Err(error.hint(format!("clear it: {}", clear_status(wanted))));
             }
         }
     }
     Ok(())
+}
+
+/// The command that clears the status.
+fn clear_status(wanted: &Wanted) -> String {
+    format!(
+        "kubectl patch {}/{} -n {} --subresource=status --type=merge -p '{{\"status\": null}}'",
+        wanted.kind.result_name(),
+        wanted.name,
+        wanted.namespace
+    )
 }
 
 /// The command that goes on waiting.

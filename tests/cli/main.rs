@@ -1,0 +1,8 @@
+//! Tests of the program on snapshots: no cluster, no network.
+
+#[path = "../support/kctl.rs"]
+#[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
+mod kctl;
+
+mod run;
+mod run_input;
