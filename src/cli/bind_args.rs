@@ -105,6 +105,6 @@ pub enum ApiChoice {
     /// Pipe, of Camel K 2
     Pipe,
     /// `KameletBinding`, of Camel K 1
-    #[value(name = "kameletbinding")]
+    #[value(name = "kameletbinding", help = "KameletBinding, of Camel K 1")]
     KameletBinding,
 }

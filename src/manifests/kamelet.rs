@@ -106,7 +106,7 @@ fn listed(keys: &[&str]) -> String {
 fn told(property: Option<&Value>) -> String {
     let text = |key: &str| property.and_then(|property| property.get(key)).and_then(Value::as_str);
     match text("title").or_else(|| text("description")) {
-        Some(title) if title.chars().count() <= 60 && !title.contains('\n') => format!("  ({title})"),
+        Some(title) if title.chars().count() <= 60 && !title.contains('\n') => format!(" # {title}"),
         _ => String::new(),
     }
 }
@@ -161,12 +161,12 @@ mod tests {
             (
                 "timer-source",
                 "step-1: kamelet timer-source requires property message",
-                &["-p step-1.message=VALUE  (Message)"][..],
+                &["-p step-1.message=VALUE # Message"][..],
             ),
             (
                 "timer-source?mesage=a",
                 "step-1: kamelet timer-source requires property message; step-1: kamelet timer-source has no property mesage",
-                &["-p step-1.message=VALUE  (Message)", "did you mean message?"],
+                &["-p step-1.message=VALUE # Message", "did you mean message?"],
             ),
             (
                 "timer-source?message=a&foo=b&bar=c",
