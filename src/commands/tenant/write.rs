@@ -154,6 +154,8 @@ fn explain(error: ApiError, step: &Step) -> Error {
     let changed = error.is_conflict() || error.is_already_exists();
     let no_namespace = error.is_not_found() && matches!(step.write, Write::Create { .. });
     let (forbidden, undecided) = (error.is_forbidden(), error.is_undecided());
+    let unknown_field = error.code() == Some(400) && error.message().contains("unknown field \"spec.");
+    let unknown_trait = unknown_field && error.message().contains("\"spec.traits");
     if changed {
         let kind = step.kind.kind.to_ascii_lowercase();
         let text = format!("{kind} {} was changed by somebody else meanwhile; nothing was written", step.name);
@@ -171,6 +173,14 @@ fn explain(error: ApiError, step: &Step) -> Error {
         return error
             .hint(format!("see what you may do: kubectl auth can-i --list -n {namespace}"))
             .hint("an admin can let namespace editors run integrations: kctl install --tenant-role");
+    }
+    if unknown_field {
+        let older = format!(
+            "the cluster's definition is of an older Camel K; its fields: kubectl explain {}.spec",
+            step.kind.plural
+        );
+        let annotated = "-t as an annotation: --annotation trait.camel.apache.org/TRAIT.PROPERTY=VALUE";
+        return if unknown_trait { error.hint(annotated).hint(older) } else { error.hint(older) };
     }
     if undecided { error.hint("it may have been written; run the same command again to be sure") } else { error }
 }
