@@ -17,6 +17,7 @@ use crate::{
     contracts::{
         Family,
         camel_k::DEFAULT_LEASE,
+        is_dns_label, is_dns_subdomain,
         kinds::{CONFIG_MAP, DEPLOYMENT, INTEGRATION_PLATFORM, Kind, LEASE, OPERATOR_CLAIM},
     },
     tenancy::{
@@ -182,12 +183,14 @@ impl Cluster {
         Ok(())
     }
 
+    /// Objects by name. Names that no object can have are left out: they come from the cluster and go into a path.
     async fn each(
         &self,
         kind: &Kind,
         places: BTreeSet<(String, String)>,
     ) -> Vec<((String, String), Result<Option<Value>, ApiError>)> {
-        stream::iter(places)
+        let named = places.into_iter().filter(|(namespace, name)| is_dns_label(namespace) && is_dns_subdomain(name));
+        stream::iter(named)
             .map(async |place| {
                 let answer = self.get(kind, Some(&place.0), &place.1).await;
                 (place, answer)
@@ -287,6 +290,7 @@ struct Seen {
 
 impl Seen {
     /// Takes an answer in. A refusal is given back in the server's words; a kind that is not served is an empty list.
+    #[allow(clippy::result_large_err, reason = "an error is passed on at most once a command")]
     fn take(
         &mut self,
         query: &Query,
@@ -310,10 +314,11 @@ impl Seen {
             claim.active.iter().chain(&claim.standbys).map(|place| place.namespace.clone()).collect::<Vec<_>>()
         };
         let pointed = self.evidence.pointers.values().filter_map(|pointer| match pointer {
-            PointerState::Says(namespace) if crate::contracts::is_dns_label(namespace) => Some(namespace.clone()),
+            PointerState::Says(namespace) => Some(namespace.clone()),
             _ => None,
         });
-        self.evidence.claims.iter().flat_map(places).chain(pointed).collect()
+        let named = self.evidence.claims.iter().flat_map(places).chain(pointed);
+        named.filter(|namespace| is_dns_label(namespace)).collect()
     }
 
     fn finish(self) -> Evidence {
@@ -331,6 +336,7 @@ fn unseen(kind: &Kind, namespace: Option<&str>, reason: String) -> Unseen {
 }
 
 /// The answer, or `None` when it was refused. What is not served is empty.
+#[allow(clippy::result_large_err, reason = "an error is passed on at most once a command")]
 fn readable<T: Default>(answer: Result<T, ApiError>) -> Result<Option<T>, ApiError> {
     match answer {
         Ok(found) => Ok(Some(found)),

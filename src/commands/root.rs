@@ -31,7 +31,7 @@ struct Root {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Install(InstallArgs),
+    Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
     Bind(Box<BindArgs>),

@@ -81,9 +81,20 @@ pub fn family_of_group(group: &str) -> Option<&'static Family> {
 
 /// Whether a text is a DNS-1123 label: what a namespace may be called.
 pub fn is_dns_label(text: &str) -> bool {
+    text.len() <= 63 && is_label_of_any_length(text)
+}
+
+/// Whether a text is a DNS-1123 subdomain: what most objects may be called.
+///
+/// Whatever was read from a cluster and goes into the path of a request is held to this first, since the id of an
+/// operator may be any text, `../../secrets/x` included.
+pub fn is_dns_subdomain(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(is_label_of_any_length)
+}
+
+fn is_label_of_any_length(text: &str) -> bool {
     let alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let ends = text.starts_with(alphanumeric) && text.ends_with(alphanumeric);
-    ends && text.len() <= 63 && text.chars().all(|c| alphanumeric(c) || c == '-')
+    text.starts_with(alphanumeric) && text.ends_with(alphanumeric) && text.chars().all(|c| alphanumeric(c) || c == '-')
 }
 
 /// One way to find Deployments of a family.
@@ -238,6 +249,17 @@ pub struct Pointer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_may_go_into_a_path() {
+        for good in ["a", "tenant-a-lock", "kube-root-ca.crt", "0.a-b"] {
+            assert!(is_dns_subdomain(good), "{good}");
+        }
+        for bad in ["", "a/b", "..", "../x", "a..b", "A", "a b", "-a", "a-", "a%2e", "a?b", "a\n"] {
+            assert!(!is_dns_subdomain(bad), "{bad}");
+        }
+        assert!(is_dns_label(&"a".repeat(63)) && !is_dns_label(&"a".repeat(64)) && !is_dns_label("a.b"));
+    }
 
     #[test]
     fn families_have_distinct_names_and_groups() {

@@ -40,12 +40,8 @@ pub(super) fn read(bytes: &[u8], named_json: bool) -> Result<Vec<Found>, Problem
     })?;
     let text = text.trim_start_matches('\u{feff}');
     let mut found = Vec::new();
-    if named_json || text.trim_start().starts_with('{') {
-        match read_json(text, &mut found) {
-            // `{a: b}` is YAML, not JSON.
-            Err(Problem::Syntax(_)) if !named_json => found.clear(),
-            done => return done.map(|()| found),
-        }
+    if named_json || looks_like_json(text) {
+        return read_json(text, &mut found).map(|()| found);
     }
     for (line, document) in yaml::documents(text) {
         match document.map_err(Problem::Syntax)? {
@@ -55,6 +51,11 @@ pub(super) fn read(bytes: &[u8], named_json: bool) -> Result<Vec<Found>, Problem
         }
     }
     Ok(found)
+}
+
+/// Whether a text begins as a JSON object does; `{a: b}` is YAML.
+fn looks_like_json(text: &str) -> bool {
+    text.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(['"', '}']))
 }
 
 fn foreign(line: usize, why: impl Into<String>) -> Problem {

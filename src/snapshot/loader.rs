@@ -10,6 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
+    crd,
     documents::{self, Found, Problem},
     files,
     object::{FileId, Object, Origin},
@@ -164,7 +165,7 @@ impl Loader {
     ) -> Object {
         let origin = Origin::Loaded(file, store::Added::default());
         let has_version = resource_version(&found.json).is_some_and(|version| version > 1);
-        let json = if found.namespace.as_deref() == namespace && has_version {
+        let json = if found.namespace.as_deref() == namespace && has_version && !store::is_crd(resource) {
             match Object::from_json(found.json, origin) {
                 Ok(object) if object.meta().uid.is_some_and(|uid| !uid.is_empty()) => return object,
                 Ok(object) => object.json().to_owned(),
@@ -174,12 +175,17 @@ impl Loader {
             found.json
         };
         let mut value: Value = serde_json::from_str(&json).unwrap_or_default();
-        let metadata = super::write::metadata(&mut value);
+        let metadata = super::shape::metadata(&mut value);
         match namespace {
             Some(namespace) => drop(metadata.insert("namespace".into(), json!(namespace))),
             None => drop(metadata.shift_remove("namespace")),
         }
-        let added = store::complete(&mut self.store, resource, key, &mut value["metadata"]);
+        let mut added = store::complete(&mut self.store, resource, key, &mut value["metadata"]);
+        if store::is_crd(resource) && !crd::is_established(&value) {
+            let now = value["metadata"]["creationTimestamp"].as_str().unwrap_or("1970-01-01T00:00:00Z").to_owned();
+            crd::establish(&mut value, &now);
+            added.status = true;
+        }
         Object::new(value, Origin::Loaded(file, added))
     }
 

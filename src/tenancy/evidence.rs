@@ -122,8 +122,8 @@ pub struct DeploymentFacts {
     pub labels: BTreeMap<String, String>,
     /// Wanted pods; 1 when the manifest does not say.
     pub replicas: u64,
-    /// Ready pods.
-    pub ready_replicas: u64,
+    /// Ready pods; `None` in a manifest, which has no status.
+    pub ready_replicas: Option<u64>,
     /// The operator container's image.
     pub image: Option<String>,
     /// The operator container's arguments, after those of its command.
@@ -161,7 +161,7 @@ impl DeploymentFacts {
         Some(Self {
             family,
             replicas: count("/spec/replicas").unwrap_or(1),
-            ready_replicas: count("/status/readyReplicas").unwrap_or(0),
+            ready_replicas: object.get("status").map(|_| count("/status/readyReplicas").unwrap_or(0)),
             image: text(container, "/image"),
             args: words("command").chain(words("args")).filter_map(Value::as_str).map(str::to_owned).collect(),
             environment: Environment::parse(container),

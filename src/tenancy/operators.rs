@@ -62,7 +62,7 @@ impl Scope {
 /// The state of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// It runs.
+    /// It runs, or nothing is known to the contrary.
     Active,
     /// It should run and has no ready pod.
     NotReady,

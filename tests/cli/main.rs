@@ -5,5 +5,7 @@
 mod kctl;
 
 mod bind;
+mod install;
+mod list_operators;
 mod run;
 mod run_input;

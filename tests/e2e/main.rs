@@ -10,4 +10,6 @@ mod testbed;
 mod bind;
 mod harness;
 mod install;
+mod list_operators;
 mod run;
+mod snapshot_contract;
