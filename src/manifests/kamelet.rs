@@ -30,15 +30,15 @@ impl Faults {
         let value = |key: &str| endpoint.properties.iter().find(|(known, _)| known == key).map(|(_, value)| value);
         let versions = kamelet.pointer("/spec/versions").and_then(Value::as_object);
         let definition = match (value(VERSION), versions) {
-            (Some(version), Some(versions)) => match versions.get(version) {
-                Some(version) => version.get("definition"),
-                None => {
+            (Some(version), Some(versions)) => {
+                let Some(found) = versions.get(version) else {
                     let known: Vec<_> = versions.keys().map(String::as_str).collect();
                     self.texts.push(format!("kamelet {name} has no version {version}"));
                     self.hints.push(format!("its versions: {}", known.join(", ")));
                     return;
-                }
-            },
+                };
+                found.get("definition")
+            }
             _ => kamelet.pointer("/spec/definition"),
         };
         let Some(definition) = definition.and_then(Value::as_object) else { return };
