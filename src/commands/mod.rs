@@ -1,5 +1,6 @@
 //! One verb a file: its arguments and its run, top to bottom. Here: the root parser and dispatch.
 
+mod bind;
 mod completion;
 mod install;
 mod list_operators;
@@ -7,6 +8,7 @@ pub mod output;
 mod root;
 mod run;
 pub mod session;
+mod tenant;
 
 pub use root::main;
 pub use session::Session;

@@ -7,6 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::{
+        bind_args::BindArgs,
         complete,
         global::{ColorWhen, GlobalArgs},
         install_args::InstallArgs,
@@ -36,6 +37,7 @@ enum Verb {
     Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
+    Bind(Box<BindArgs>),
 }
 
 impl Verb {
@@ -46,6 +48,7 @@ impl Verb {
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
             Self::Run(args) => args.wants_json(),
+            Self::Bind(args) => args.wants_json(),
         }
     }
 
@@ -55,6 +58,7 @@ impl Verb {
             Self::Install(args) => args.run(session).await,
             Self::ListOperators(args) => args.run(session).await,
             Self::Run(args) => args.run(session).await,
+            Self::Bind(args) => args.run(session).await,
         }
     }
 }
