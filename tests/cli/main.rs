@@ -3,7 +3,11 @@
 #[path = "../support/kctl.rs"]
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod kctl;
+#[path = "../support/shells.rs"]
+#[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
+mod shells;
 
+mod completion;
 mod list_operators;
 mod run;
 mod run_input;

@@ -10,5 +10,5 @@ mod testbed;
 mod harness;
 mod install;
 mod list_operators;
-mod snapshot_contract;
 mod run;
+mod snapshot_contract;
