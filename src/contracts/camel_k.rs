@@ -4,7 +4,9 @@ use super::kinds::{
     BUILD, CAMEL_CATALOG, INTEGRATION, INTEGRATION_KIT, INTEGRATION_PLATFORM, INTEGRATION_PROFILE, KAMELET,
     KAMELET_BINDING, Kind, PIPE,
 };
-use super::{Family, Find, IdSource, IdVariable, LeaseName, Legacy, Lock, MajorMinor, Reconciled, Rules, Watch};
+use super::{
+    Family, Find, IdSource, IdVariable, LeaseName, Legacy, Lock, MajorMinor, Reach, Reconciled, Registry, Rules, Watch,
+};
 
 /// Name of the family.
 pub const NAME: &str = "camel-k";
@@ -130,11 +132,15 @@ pub const FAMILY: Family = Family {
         IdVariable { name: ENV_KAMEL_OPERATOR_ID, since: None },
         IdVariable { name: ENV_OPERATOR_ID, since: Some((1, 10, 1)) },
     ]),
-    watch: Watch::Env { name: ENV_WATCH_NAMESPACE, list_since: (2, 11) },
+    watch: Watch::Env { name: ENV_WATCH_NAMESPACE, all: "", absent: Reach::Nothing, list_since: (2, 11) },
     lease: LeaseName::PerId { suffix: "-lock", when_empty: DEFAULT_LEASE, flag: "--leader-election-id" },
     version_label: "app.kubernetes.io/version",
     id_annotation: Some(OPERATOR_ID),
-    registry: Some(INTEGRATION_PLATFORM),
+    registry: Some(Registry {
+        kind: INTEGRATION_PLATFORM,
+        secondary: SECONDARY_PLATFORM,
+        installed: &[(PLATFORM_GENERATED, "true"), (APP, APP_CAMEL_K)],
+    }),
     resources: KINDS,
     rules: RULES,
     rules_until: (3, 0),

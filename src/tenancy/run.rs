@@ -5,8 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use serde_json::Value;
 
 use super::{
-    id::{OperatorId, nearest},
-    operators::{Operator, Scope, State, with_id},
+    operators::{Operator, State, with_id},
     ownership::{Locks, Ownership, Resource, Takes, decide},
     patch::patch,
     plan::{Step, TENANT_MANAGER, Write},
@@ -14,15 +13,21 @@ use super::{
 };
 use crate::{
     contracts::{
-        camel_dsl::SCRIPTS_UNTIL,
         camel_k::{self, OPERATOR_ID},
-        kinds::INTEGRATION,
+        kinds::{INTEGRATION, KAMELET_BINDING, PIPE},
     },
     error::{Error, ObjectRef, Result},
 };
 
+mod known;
 #[cfg(test)]
 mod tests;
+mod words;
+
+pub use known::check_form;
+pub use words::{untaken, version_remarks};
+
+use known::check_id;
 
 /// Where an operator id comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +128,18 @@ pub fn check(wanted: &Wanted, observed: &Observed) -> Result<Decision> {
         check_id(wanted, observed, &mut remarks)?;
         return Ok(Decision { id: Some(wanted.id.clone()), remarks });
     };
+    if let Some(maker) = maker(existing) {
+        let error = Error::refused(
+            "MadeByAnother",
+            format!("integration {} is made by {maker}, which would undo it", wanted.name),
+        )
+        .object(ObjectRef::new(INTEGRATION.kind, Some(&wanted.namespace), &wanted.name))
+        .hint("to run another one beside it: --name NAME");
+        if !wanted.force {
+            return Err(error);
+        }
+        remarks.push(Remark::Warning(error.message().to_owned()));
+    }
     let carried = operator_id(existing);
     let ownership = decide(&resource(wanted, carried), &observed.operators, &observed.locks);
     if !wanted.from.is_explicit()
@@ -151,6 +168,16 @@ pub fn check(wanted: &Wanted, observed: &Observed) -> Result<Decision> {
 /// The id that an object carries.
 pub fn operator_id(object: &Value) -> Option<&str> {
     object.pointer("/metadata/annotations")?.get(OPERATOR_ID)?.as_str().filter(|id| !id.is_empty())
+}
+
+/// The Pipe (or other object) that makes an Integration and writes over it.
+fn maker(object: &Value) -> Option<String> {
+    let mut owners = object.pointer("/metadata/ownerReferences")?.as_array()?.iter();
+    let owner = owners.find(|owner| {
+        owner["controller"] == true
+            || [PIPE.kind, KAMELET_BINDING.kind].contains(&owner["kind"].as_str().unwrap_or_default())
+    })?;
+    Some(format!("{} {}", owner["kind"].as_str()?, owner["name"].as_str()?))
 }
 
 fn resource(wanted: &Wanted, id: Option<&str>) -> Resource {
@@ -301,132 +328,6 @@ impl Observed {
     }
 }
 
-/// Checks that an id which cannot be looked up is at least one that an operator can have.
-///
-/// # Errors
-/// It is not (exit 2), unless `force`.
-pub fn check_form(id: &str, force: bool) -> Result<()> {
-    match id.parse::<OperatorId>() {
-        Err(invalid) if !force => Err(invalid.into()),
-        _ => Ok(()),
-    }
-}
-
-/// Checks that an operator has the id and watches the namespace.
-fn check_id(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> Result<()> {
-    let known: Vec<&Operator> = with_id(&observed.operators, camel_k::NAME, &wanted.id).collect();
-    let refusal = if known.is_empty() {
-        unknown(wanted, observed, remarks)
-    } else {
-        let absent = known.iter().all(|operator| matches!(operator.state, State::Missing | State::Dangling));
-        if absent {
-            let id = &wanted.id;
-            remarks.push(Remark::Warning(format!(
-                "operator {id} has no Deployment at present; nothing runs until it has"
-            )));
-        }
-        not_watched(wanted, observed, &known)
-    };
-    match refusal {
-        Some(error) if !wanted.force => Err(error),
-        Some(error) => {
-            remarks.push(Remark::Warning(error.message().to_owned()));
-            Ok(())
-        }
-        None => Ok(()),
-    }
-}
-
-fn not_watched(wanted: &Wanted, observed: &Observed, known: &[&Operator]) -> Option<Error> {
-    let Wanted { namespace, id, .. } = wanted;
-    if known.iter().any(|operator| operator.watches(namespace) != Some(false)) {
-        return None;
-    }
-    let operator = known.first()?;
-    let error = Error::refused(
-        "NotWatched",
-        format!(
-            "operator {id} ({}) does not watch namespace {namespace}: it watches {}",
-            operator.place(),
-            scope(operator)
-        ),
-    );
-    let error = match observed.only_one_in(namespace) {
-        Some(other) => {
-            error.hint(format!("{other} is the one operator that watches namespace {namespace}: kctl run -x {other} …"))
-        }
-        None => error.hint(format!("kctl list-operators -n {namespace}")),
-    };
-    Some(error.hint("--force writes it nevertheless, for an operator that will watch it later"))
-}
-
-fn scope(operator: &Operator) -> String {
-    match &operator.scope {
-        Scope::Cluster => "all namespaces".into(),
-        Scope::Own => format!("only its own, {}", operator.namespace),
-        Scope::Namespaces(names) if names.is_empty() => "none".into(),
-        Scope::Namespaces(names) => format!("only {}", names.join(", ")),
-        Scope::Unknown => "unknown namespaces".into(),
-    }
-}
-
-fn unknown(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> Option<Error> {
-    let id = wanted.id.as_str();
-    let force = "--force writes it nevertheless, for an operator that comes later";
-    if let Some(to) = observed.renamed.get(id) {
-        let error = if to.is_empty() {
-            Error::not_found("OperatorNotFound", format!("operator {id} was uninstalled")).hint("kctl list-operators")
-        } else {
-            Error::not_found("OperatorNotFound", format!("operator {id} was renamed to {to}"))
-                .hint(format!("kctl run -x {to} …"))
-        };
-        return Some(error.hint(force));
-    }
-    let near = nearest(id, observed.ids());
-    let only = observed.only_one_in(&wanted.namespace);
-    let only = || {
-        only.map(|only| {
-            format!("{only} is the one operator that watches namespace {}: kctl run -x {only} …", wanted.namespace)
-        })
-    };
-    if wanted.from == IdFrom::Default {
-        if observed.knows_all() {
-            let text = format!("no operator id is given, and no operator has the default one, {id}");
-            let hint = only().unwrap_or_else(|| "kctl list-operators shows the ids; then kctl run -x ID …".into());
-            return Some(Error::not_found("OperatorNotFound", text).hint(hint).hint(force));
-        }
-    } else if observed.knows_all() || near.is_some() {
-        let error = Error::not_found("OperatorNotFound", format!("no operator has the id {id}"));
-        let error = near
-            .into_iter()
-            .fold(error, |error, near| error.hint(format!("did you mean {near}? kctl run -x {near} …")));
-        return Some(error.hint("kctl list-operators shows the ids").hint(force));
-    } else if let Err(error) = check_form(id, false) {
-        return Some(error);
-    }
-    remarks.push(Remark::Warning(format!(
-        "cannot tell whether an operator has the id {id}: you may not list all operators; if none has it, nothing runs"
-    )));
-    if wanted.from == IdFrom::Default {
-        remarks.extend(only().map(Remark::Hint));
-    }
-    None
-}
-
-/// Warnings about what the operator's version does not do.
-pub fn version_remarks(operators: &[&Operator], scripts: &[String]) -> Vec<Remark> {
-    let newest =
-        operators.iter().filter_map(|operator| Some((operator.major_minor()?, operator))).max_by_key(|one| one.0);
-    let Some((version, operator)) = newest.filter(|(version, _)| *version >= SCRIPTS_UNTIL) else { return Vec::new() };
-    let warning = |name: &String| {
-        Remark::Warning(format!(
-            "operator {} is of version {}.{}, which runs Java, XML and YAML only, not {name}",
-            operator.id, version.0, version.1
-        ))
-    };
-    scripts.iter().map(warning).collect()
-}
-
 /// The step that makes the Integration what is wanted; `None` when it is that already.
 pub fn step(wanted: &Wanted, existing: Option<&Value>, object: Value) -> Option<Step> {
     let write = match existing {
@@ -454,32 +355,4 @@ pub fn restart(wanted: &Wanted, before: &Value, now: &Value) -> Option<Step> {
         subresource: Some("status"),
     };
     Some(Step::new(INTEGRATION, Some(&wanted.namespace), &wanted.name, write))
-}
-
-/// Why nobody has taken the Integration, or with `outdated` its change, as far as is known.
-pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed, outdated: bool) -> String {
-    let nobody = if outdated { "no operator has taken its change" } else { "no operator has taken it" };
-    let Some(id) = id else { return format!("{nobody}, and it carries no operator id") };
-    let responsible: Vec<_> = observed.responsible(id, namespace).collect();
-    if responsible.is_empty() {
-        let why = if with_id(&observed.operators, camel_k::NAME, id).next().is_some() {
-            format!("operator {id} does not watch namespace {namespace}")
-        } else if observed.knows_all() {
-            format!("no operator has the id {id}")
-        } else {
-            format!("no operator with the id {id} can be seen")
-        };
-        return format!("{nobody}: {why}");
-    }
-    let known: Vec<_> = responsible.iter().map(|operator| described(operator)).collect();
-    format!("{nobody}; it is for operator {id}: {}", known.join("; "))
-}
-
-fn described(operator: &Operator) -> String {
-    let version = operator.version.as_ref().map(|version| format!(", version {version}")).unwrap_or_default();
-    let ready = match (operator.ready_replicas, operator.replicas) {
-        (Some(ready), Some(replicas)) => format!(", {ready} of {replicas} pods ready"),
-        _ => String::new(),
-    };
-    format!("{}{version}{ready}, {}", operator.place(), operator.state.as_str())
 }

@@ -8,6 +8,7 @@ mod kctl;
 mod shells;
 
 mod completion;
+mod install;
 mod list_operators;
 mod run;
 mod run_input;
