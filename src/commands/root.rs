@@ -65,8 +65,10 @@ impl Verb {
 
 /// Runs kctl on the process's arguments and returns its exit code.
 pub fn main() -> ExitCode {
-    if let Some(answered) = complete::answer(Root::command) {
-        return answered;
+    match complete::answer(Root::command) {
+        None => {}
+        Some(Ok(())) => return ExitCode::from(Exit::Done.code()),
+        Some(Err(error)) => return report(&Ui::new(Manner::default(), &Settings::default()), &error),
     }
     let settings = match Settings::load() {
         Ok(settings) => settings,
