@@ -3,6 +3,7 @@
 pub mod bind_args;
 pub mod complete;
 pub mod global;
+pub mod help_args;
 pub mod install_args;
 pub mod output;
 pub mod run_args;

@@ -2,6 +2,8 @@
 
 mod bind;
 mod completion;
+mod config;
+mod help;
 mod install;
 mod list_operators;
 pub mod output;
@@ -9,6 +11,8 @@ mod root;
 mod run;
 pub mod session;
 mod tenant;
+mod usage;
+mod version;
 
-pub use root::main;
+pub use root::{command, main};
 pub use session::Session;
