@@ -1,5 +1,6 @@
 //! One verb a file: its arguments and its run, top to bottom. Here: the root parser and dispatch.
 
+mod bind;
 mod completion;
 mod config;
 mod help;
@@ -9,6 +10,7 @@ pub mod output;
 mod root;
 mod run;
 pub mod session;
+mod tenant;
 mod usage;
 mod version;
 

@@ -7,6 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::{
+        bind_args::BindArgs,
         complete,
         global::{ColorWhen, GlobalArgs},
         help_args::HelpArgs,
@@ -47,6 +48,7 @@ enum Verb {
     Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
+    Bind(Box<BindArgs>),
     Version(VersionArgs),
 }
 
@@ -59,6 +61,7 @@ impl Verb {
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
             Self::Run(args) => args.wants_json(),
+            Self::Bind(args) => args.wants_json(),
             Self::Version(args) => args.wants_json(),
         }
     }
@@ -71,6 +74,7 @@ impl Verb {
             Self::Install(args) => args.run(session).await,
             Self::ListOperators(args) => args.run(session).await,
             Self::Run(args) => args.run(session).await,
+            Self::Bind(args) => args.run(session).await,
             Self::Version(args) => args.run(session).await,
         }
     }
@@ -84,8 +88,10 @@ pub fn command() -> Command {
 
 /// Runs kctl on the process's arguments and returns its exit code.
 pub fn main() -> ExitCode {
-    if let Some(answered) = complete::answer(Root::command) {
-        return answered;
+    match complete::answer(Root::command) {
+        None => {}
+        Some(Ok(())) => return ExitCode::from(Exit::Done.code()),
+        Some(Err(error)) => return report(&Ui::new(Manner::default(), &Settings::default()), &error),
     }
     let arguments = settings::arguments();
     let typed = Typed::new(&arguments);

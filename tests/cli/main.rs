@@ -12,6 +12,12 @@ mod terminal;
 
 mod exits;
 mod guides;
+#[path = "../support/shells.rs"]
+#[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
+mod shells;
+
+mod bind;
+mod completion;
 mod install;
 mod list_operators;
 mod man;
