@@ -10,6 +10,7 @@ use crate::kctl::{Ran, kctl};
 
 /// How to run each command on the demo cluster. A command that is missing here fails the tests.
 const LINES: &[(&str, &str)] = &[
+    ("bind", "bind -x camel-k -n team-a timer:tick log:info --name ticks"),
     ("completion", "completion bash"),
     ("config view", "config view"),
     ("help", "help tenancy"),
@@ -52,7 +53,7 @@ fn demo() -> TempDir {
 }
 
 fn run(folder: &TempDir, line: &str) -> Ran {
-    kctl().dir(folder.path()).line(line).run()
+    kctl().dir(folder.path()).env("HOME", folder.path()).line(line).run()
 }
 
 fn documents(yaml: &str) -> Vec<Value> {
