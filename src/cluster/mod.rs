@@ -7,6 +7,7 @@ mod exec_plugin;
 pub mod fetch;
 mod kubeconfig;
 pub mod observe;
+mod places;
 pub mod request;
 pub mod run_evidence;
 mod stack;
@@ -16,4 +17,5 @@ pub mod wait_integration;
 
 pub use connect::{Cluster, ConnectOptions};
 pub use observe::{Observe, Selected};
+pub use places::{ContextEntry, Entries, Place};
 pub use request::{ApiError, Call, ListOptions};

@@ -12,4 +12,5 @@ pub mod patch;
 pub mod plan;
 pub mod progress;
 pub mod run;
+pub mod taken;
 pub mod version;

@@ -243,7 +243,7 @@ fn a_namespace_must_be_there() {
 }
 
 /// A definition that is strict about traits, as the official one is.
-const STRICT: &str = r#"
+const STRICT: &str = r"
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -260,7 +260,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
       flows: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}},
       traits: {type: object, properties: {container: {type: object, properties: {port: {type: integer}}}}}}}}}}
-"#;
+";
 
 #[test]
 fn what_the_cluster_refuses_is_wrong_input() {

@@ -118,7 +118,7 @@ impl InstallArgs {
     fn plan(&self, wish: &Wish<'_>, operator: &Operator<'_>, seen: &observe::Seen) -> Result<Plan> {
         let own = Mark { label: ID_LABEL, value: Some(operator.id) };
         let shared = Mark { label: SHARED_LABEL, value: None };
-        let claim = install::claim_move(wish, seen.claim.as_ref(), seen.holder.as_ref(), &seen.rivals, seen.now)?;
+        let claim = install::claim_move(wish, seen.claim.as_ref(), seen.holder.as_ref(), &seen.known, seen.now)?;
         let replicas = match &claim {
             ClaimMove::Keep(claim) => claim.replicas(wish.instance),
             ClaimMove::Create(_) | ClaimMove::Swap(_) => 0,

@@ -22,7 +22,7 @@ use crate::{
         evidence::{Evidence, LeaseFacts},
         install::{self, Existing, Holder, Rival, Wish, key},
         objects::{kind_of, place_of},
-        operators::operators,
+        operators::{Operator as KnownOperator, operators},
         plan::{OWNER, Step, Write},
     },
     ui::Ui,
@@ -45,8 +45,8 @@ pub struct Seen {
     pub holder: Option<Holder>,
     /// What tells of operators, and the ids in use.
     pub evidence: Evidence,
-    /// What uses the id without a claim.
-    pub rivals: Vec<Rival>,
+    /// The operators that it tells of.
+    pub known: Vec<KnownOperator>,
     /// Definitions that the cluster should have.
     pub kinds: Vec<Value>,
     /// Whether the operator has a platform already.
@@ -144,7 +144,7 @@ pub async fn cluster(cluster: &Cluster, wish: &Wish<'_>, operator: &Operator<'_>
     let now = cluster.server_time();
     Ok(Seen {
         now,
-        rivals: install::rivals(wish, &operators(&evidence, now), now),
+        known: operators(&evidence, now),
         evidence,
         existing,
         claim,
@@ -268,7 +268,7 @@ pub fn say_unseen(ui: &Ui, seen: &Seen, id: &str) {
             blind.join(", ")
         ));
     }
-    for operator in operators(&seen.evidence, seen.now).iter().filter(|operator| !operator.id_known) {
+    for operator in seen.known.iter().filter(|operator| !operator.id_known) {
         ui.warn(&format!("the id of operator {} cannot be read ({}); it may be {id}", operator.place(), operator.id));
     }
 }

@@ -9,9 +9,9 @@ use crate::{
     manifests::operator::{Operator, Watch},
     tenancy::{
         evidence::Evidence,
-        install::{self, Taken, Wish},
+        install::Wish,
         operators::{self, Scope, State},
-        ownership::Locks,
+        taken::{self, Taken},
     },
     ui::Ui,
 };
@@ -41,13 +41,20 @@ pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operato
         Watch::Own => Scope::Own,
         Watch::Namespaces(namespaces) => Scope::Namespaces(namespaces),
     };
-    let unannotated = seen.evidence.ids.groups().filter(|(id, ..)| id.is_empty()).map(|(_, _, namespace, _)| namespace);
-    let locks = if new.scope == Scope::Cluster { cluster.locks(unannotated).await? } else { Locks::default() };
-    let others: Vec<_> = operators::operators(&seen.evidence, seen.now)
-        .into_iter()
+    // Locks matter only for what carries no id.
+    let unannotated = seen
+        .evidence
+        .ids
+        .groups()
+        .filter(|(id, _, namespace, _)| id.is_empty() && new.watches(namespace) != Some(false));
+    let locks = cluster.locks(unannotated.map(|(_, _, namespace, _)| namespace)).await?;
+    let others: Vec<_> = seen
+        .known
+        .iter()
         .filter(|known| known.id != wish.id || known.namespace != operator.namespace)
+        .cloned()
         .collect();
-    let taken = install::taken(&new, &others, &locks, &seen.evidence.ids);
+    let taken = taken::taken(&new, &others, &locks, &seen.evidence.ids);
     if taken.is_empty() {
         return Ok(());
     }
