@@ -9,6 +9,7 @@ use std::{
     thread,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use crate::kctl::kctl;
@@ -123,7 +124,6 @@ fn an_unknown_authority_is_named_with_the_flag_that_helps() {
     let ran = kctl().kubeconfig(&path).line("list-operators").run().exits(1);
     assert!(ran.stderr.contains("unknown authority") && ran.stderr.contains("--certificate-authority"), "{ran}");
     kctl().kubeconfig(&path).line("list-operators --insecure-skip-tls-verify").run().succeeds();
-    use base64::{Engine as _, prelude::BASE64_STANDARD};
     let pem = BASE64_STANDARD.decode(authority.as_str().expect("text")).expect("base64");
     let file = folder.path().join("ca.pem");
     fs::write(&file, pem).expect("written");
