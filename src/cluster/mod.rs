@@ -8,6 +8,7 @@ pub mod fetch;
 pub mod kamelets;
 mod kubeconfig;
 pub mod observe;
+mod places;
 pub mod request;
 pub mod run_evidence;
 mod stack;
@@ -17,4 +18,5 @@ pub mod wait_resource;
 
 pub use connect::{Cluster, ConnectOptions};
 pub use observe::{Observe, Selected};
+pub use places::{ContextEntry, Entries, Place};
 pub use request::{ApiError, Call, ListOptions};

@@ -3,8 +3,12 @@
 #[path = "../support/kctl.rs"]
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod kctl;
+#[path = "../support/shells.rs"]
+#[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
+mod shells;
 
 mod bind;
+mod completion;
 mod install;
 mod list_operators;
 mod run;

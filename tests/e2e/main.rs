@@ -8,6 +8,7 @@ mod kctl;
 mod testbed;
 
 mod bind;
+mod connection;
 mod harness;
 mod install;
 mod list_operators;
