@@ -2,3 +2,5 @@
 
 pub mod global;
 pub mod install_args;
+pub mod output;
+pub mod run_args;

@@ -227,7 +227,7 @@ fn proxy_url(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
 ///
 /// As in client-go, `NO_PROXY` is held against the server's host (kube holds it against the proxy's) and loopback
 /// addresses never go through a proxy of the environment.
-fn proxy_for(server: &http::Uri, own: Option<&str>, proxies: &Proxies) -> Result<Option<Intercept>> {
+pub(super) fn proxy_for(server: &http::Uri, own: Option<&str>, proxies: &Proxies) -> Result<Option<Intercept>> {
     let host = server.host().unwrap_or_default();
     let loopback = host == "localhost"
         || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());

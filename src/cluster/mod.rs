@@ -4,10 +4,16 @@ pub mod access;
 pub mod apply;
 pub mod connect;
 mod exec_plugin;
+pub mod fetch;
 mod kubeconfig;
+pub mod observe;
 pub mod request;
+pub mod run_evidence;
 mod stack;
+mod stream;
 pub mod wait;
+pub mod wait_integration;
 
 pub use connect::{Cluster, ConnectOptions};
+pub use observe::{Observe, Selected};
 pub use request::{ApiError, Call, ListOptions};

@@ -1,7 +1,10 @@
 //! One verb a file: its arguments and its run, top to bottom. Here: the root parser and dispatch.
 
 mod install;
+mod list_operators;
+pub mod output;
 mod root;
+mod run;
 pub mod session;
 
 pub use root::main;

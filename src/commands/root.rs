@@ -9,13 +9,14 @@ use crate::{
     cli::{
         global::{ColorWhen, GlobalArgs},
         install_args::InstallArgs,
+        run_args::RunArgs,
     },
     error::{Error, Exit, Result},
     settings::Settings,
     ui::{self, Color, Manner, Ui},
 };
 
-use super::Session;
+use super::{Session, list_operators::ListOperatorsArgs};
 
 /// Operators side by side on one Kubernetes cluster: unique ids, clear owners, safe switches
 #[derive(Debug, Parser)]
@@ -29,7 +30,9 @@ struct Root {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Install(InstallArgs),
+    Install(Box<InstallArgs>),
+    ListOperators(ListOperatorsArgs),
+    Run(Box<RunArgs>),
 }
 
 impl Verb {
@@ -37,12 +40,16 @@ impl Verb {
     fn wants_json(&self) -> bool {
         match self {
             Self::Install(args) => args.wants_json(),
+            Self::ListOperators(args) => args.wants_json(),
+            Self::Run(args) => args.wants_json(),
         }
     }
 
     async fn run(self, session: &Session<'_>) -> Result<Exit> {
         match self {
             Self::Install(args) => args.run(session).await,
+            Self::ListOperators(args) => args.run(session).await,
+            Self::Run(args) => args.run(session).await,
         }
     }
 }

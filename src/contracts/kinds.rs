@@ -43,6 +43,11 @@ impl Kind {
         path
     }
 
+    /// The plural as kubectl takes it: `integrations.camel.apache.org`, `configmaps`.
+    pub fn qualified_plural(&self) -> String {
+        if self.group.is_empty() { self.plural.to_owned() } else { format!("{}.{}", self.plural, self.group) }
+    }
+
     /// How kubectl writes a resource in result lines: `deployment.apps`, `secret`.
     pub fn result_name(&self) -> String {
         let lower = self.kind.to_ascii_lowercase();

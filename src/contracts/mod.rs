@@ -3,7 +3,9 @@
 //! What differs between families of operators is data here, so that the rest of kctl asks a [`Family`] and never a
 //! family's name. A new family is one file with one `Family` constant and one line in [`FAMILIES`].
 
+pub mod camel_dsl;
 pub mod camel_k;
+pub mod camel_traits;
 pub mod kinds;
 pub mod olm;
 pub mod tigera;
@@ -75,6 +77,24 @@ pub fn family(name: &str) -> Option<&'static Family> {
 /// The family whose operators reconcile resources of an API group.
 pub fn family_of_group(group: &str) -> Option<&'static Family> {
     FAMILIES.iter().copied().find(|family| family.groups.contains(&group))
+}
+
+/// Whether a text is a DNS-1123 label: what a namespace may be called.
+pub fn is_dns_label(text: &str) -> bool {
+    text.len() <= 63 && is_label_of_any_length(text)
+}
+
+/// Whether a text is a DNS-1123 subdomain: what most objects may be called.
+///
+/// Whatever was read from a cluster and goes into the path of a request is held to this first, since the id of an
+/// operator may be any text, `../../secrets/x` included.
+pub fn is_dns_subdomain(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(is_label_of_any_length)
+}
+
+fn is_label_of_any_length(text: &str) -> bool {
+    let alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.starts_with(alphanumeric) && text.ends_with(alphanumeric) && text.chars().all(|c| alphanumeric(c) || c == '-')
 }
 
 /// One way to find Deployments of a family.
@@ -229,6 +249,17 @@ pub struct Pointer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_may_go_into_a_path() {
+        for good in ["a", "tenant-a-lock", "kube-root-ca.crt", "0.a-b"] {
+            assert!(is_dns_subdomain(good), "{good}");
+        }
+        for bad in ["", "a/b", "..", "../x", "a..b", "A", "a b", "-a", "a-", "a%2e", "a?b", "a\n"] {
+            assert!(!is_dns_subdomain(bad), "{bad}");
+        }
+        assert!(is_dns_label(&"a".repeat(63)) && !is_dns_label(&"a".repeat(64)) && !is_dns_label("a.b"));
+    }
 
     #[test]
     fn families_have_distinct_names_and_groups() {

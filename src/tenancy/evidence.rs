@@ -98,6 +98,15 @@ pub struct Evidence {
     pub unseen: Vec<Unseen>,
 }
 
+impl Evidence {
+    /// Whether every resource of a family that carries an id could be seen.
+    pub fn ids_are_complete(&self, family: &Family) -> bool {
+        let counted = family.resources.iter().filter(|entry| entry.counted);
+        let mut plurals = counted.map(|entry| entry.kind.qualified_plural());
+        !plurals.any(|plural| self.unseen.iter().any(|unseen| unseen.source == plural))
+    }
+}
+
 /// The Deployment of an operator.
 #[derive(Clone, Debug)]
 pub struct DeploymentFacts {
@@ -113,8 +122,8 @@ pub struct DeploymentFacts {
     pub labels: BTreeMap<String, String>,
     /// Wanted pods; 1 when the manifest does not say.
     pub replicas: u64,
-    /// Ready pods.
-    pub ready_replicas: u64,
+    /// Ready pods; `None` in a manifest, which has no status.
+    pub ready_replicas: Option<u64>,
     /// The operator container's image.
     pub image: Option<String>,
     /// The operator container's arguments, after those of its command.
@@ -152,7 +161,7 @@ impl DeploymentFacts {
         Some(Self {
             family,
             replicas: count("/spec/replicas").unwrap_or(1),
-            ready_replicas: count("/status/readyReplicas").unwrap_or(0),
+            ready_replicas: object.get("status").map(|_| count("/status/readyReplicas").unwrap_or(0)),
             image: text(container, "/image"),
             args: words("command").chain(words("args")).filter_map(Value::as_str).map(str::to_owned).collect(),
             environment: Environment::parse(container),

@@ -2,13 +2,15 @@
 
 mod build;
 mod identity;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-pub use build::operators;
+pub use build::{lease_places, operators};
 pub use identity::{Identity, identify};
 
 use super::evidence::{IdsInUse, Source};
@@ -60,7 +62,7 @@ impl Scope {
 /// The state of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// It runs.
+    /// It runs, or nothing is known to the contrary.
     Active,
     /// It should run and has no ready pod.
     NotReady,
@@ -118,6 +120,15 @@ pub struct PlatformInfo {
     pub version: Option<String>,
 }
 
+/// Resources that carry an id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// How many, per kind.
+    pub by_kind: BTreeMap<String, u64>,
+    /// Whether all of them could be seen.
+    pub complete: bool,
+}
+
 /// One operator instance, or a place where one is said to be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
@@ -159,8 +170,8 @@ pub struct Operator {
     pub operation: Option<Value>,
     /// What tells of it.
     pub evidence: BTreeSet<Source>,
-    /// How many resources carry its id, per kind.
-    pub resources: BTreeMap<String, u64>,
+    /// How many resources carry its id; `None` when its family has no ids on resources, or its id is not known.
+    pub resources: Option<Counted>,
     /// Since when it is there.
     pub created_at: Option<Timestamp>,
 }
@@ -189,7 +200,7 @@ impl Operator {
             platform: None,
             operation: None,
             evidence: BTreeSet::new(),
-            resources: BTreeMap::new(),
+            resources: None,
             created_at: None,
         }
     }

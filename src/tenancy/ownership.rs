@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::operators::{Operator, State};
 use crate::contracts::{self, Family, Legacy, Lock, Rules, kinds::Kind};
 
+#[cfg(test)]
+mod tests;
 mod text;
 
 /// A resource, as far as ownership goes.
@@ -349,7 +351,7 @@ impl Unknowns {
         };
         let scopes = match (operator.watches(&resource.namespace), operator.scope.is_cluster()) {
             (Some(watches), Some(global)) => vec![(watches, global)],
-            _ => vec![(true, true), (true, false), (false, false)],
+            _ => vec![(false, false), (true, false), (true, true)],
         };
         let same_id = if operator.id_known { vec![operator.id == carried] } else { vec![true, false] };
         let kinds_of_lock: BTreeMap<_, _> =

@@ -9,3 +9,6 @@ mod testbed;
 
 mod harness;
 mod install;
+mod list_operators;
+mod run;
+mod snapshot_contract;

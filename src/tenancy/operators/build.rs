@@ -1,15 +1,18 @@
 //! The rows: one for each Deployment, then for what claims, pointers, Subscriptions and platforms tell beyond those.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
-use super::{LeaseInfo, Operator, PlatformInfo, Scope, State, identify};
-use crate::contracts::{FAMILIES, Family, IdSource};
+use super::{Counted, LeaseInfo, Operator, PlatformInfo, Scope, State, identify};
+use crate::contracts::{self, FAMILIES, Family, IdSource, LeaseName, Watch};
+use crate::tenancy::env::{PodFacts, Setting};
 use crate::tenancy::evidence::{ClaimFacts, DeploymentFacts, Evidence, Place, PlatformFacts, PointerState, Source};
 
 /// All operators that evidence tells of, by id, family, namespace and Deployment. `now` is the server's clock.
 pub fn operators(evidence: &Evidence, now: Timestamp) -> Vec<Operator> {
     let mut all: Vec<Operator> =
-        FAMILIES.iter().flat_map(|family| Rows { family, evidence, now, rows: Vec::new() }.build()).collect();
+        FAMILIES.iter().flat_map(|family| Rows { family, evidence, now, found: Vec::new() }.build()).collect();
     all.sort_by(|a, b| {
         let key = |row: &'_ Operator| (row.id.clone(), row.family, row.namespace.clone(), row.deployment.clone());
         key(a).cmp(&key(b))
@@ -17,11 +20,34 @@ pub fn operators(evidence: &Evidence, now: Timestamp) -> Vec<Operator> {
     all
 }
 
+/// Namespace and name of every Lease that an operator of this evidence would hold.
+pub fn lease_places(evidence: &Evidence) -> BTreeSet<(String, String)> {
+    let mut places = BTreeSet::new();
+    for deployment in &evidence.deployments {
+        let identity = identify(deployment, &evidence.config_maps);
+        if identity.id_known {
+            let name = deployment_lease(deployment.family, deployment, &identity.id);
+            places.insert((deployment.namespace.clone(), name));
+        }
+    }
+    for claim in &evidence.claims {
+        let Some(family) = contracts::family(&claim.family) else { continue };
+        for place in claim.active.iter().chain(&claim.standbys) {
+            places.insert((place.namespace.clone(), family.lease.of(&claim.id)));
+        }
+    }
+    for platform in evidence.platforms.iter().filter(|platform| platform.is_named_like_its_id()) {
+        let Some(family) = contracts::family(platform.family) else { continue };
+        places.insert((platform.namespace.clone(), family.lease.of(platform.stands_for())));
+    }
+    places
+}
+
 struct Rows<'a> {
     family: &'static Family,
     evidence: &'a Evidence,
     now: Timestamp,
-    rows: Vec<Operator>,
+    found: Vec<Operator>,
 }
 
 impl Rows<'_> {
@@ -38,7 +64,7 @@ impl Rows<'_> {
         self.add_subscriptions();
         self.add_platforms();
         self.add_details();
-        self.rows
+        self.found
     }
 
     fn add_deployment(&mut self, deployment: &DeploymentFacts) {
@@ -46,13 +72,13 @@ impl Rows<'_> {
         // Where the namespace is the identity, two Deployments in it are one operator that elects one of its pods.
         if matches!(self.family.id, IdSource::Namespace { .. })
             && let Some(same) =
-                self.rows.iter_mut().find(|row| row.namespace == deployment.namespace && row.id == identity.id)
+                self.found.iter_mut().find(|row| row.namespace == deployment.namespace && row.id == identity.id)
         {
             same.replicas = Some(same.replicas.unwrap_or(0) + deployment.replicas);
-            same.ready_replicas = Some(same.ready_replicas.unwrap_or(0) + deployment.ready_replicas);
+            same.ready_replicas = same.ready_replicas.zip(deployment.ready_replicas).map(|(one, other)| one + other);
             return;
         }
-        let state = if deployment.ready_replicas > 0 { State::Active } else { State::NotReady };
+        let state = if deployment.ready_replicas == Some(0) { State::NotReady } else { State::Active };
         let mut row = Operator::at(self.family.name, identity.id, &deployment.namespace, state);
         row.id_known = identity.id_known;
         row.scope = identity.scope;
@@ -61,20 +87,20 @@ impl Rows<'_> {
         row.deployment_uid.clone_from(&deployment.uid);
         row.image.clone_from(&deployment.image);
         row.replicas = Some(deployment.replicas);
-        row.ready_replicas = Some(deployment.ready_replicas);
+        row.ready_replicas = deployment.ready_replicas;
         row.managed_by = deployment.managed_by.map(str::to_owned);
         row.created_at = deployment.created_at;
         row.evidence.insert(Source::Deployment);
         let lease = deployment_lease(self.family, deployment, &row.id);
         row.lease = self.lease(&deployment.namespace, &lease);
-        self.rows.push(row);
+        self.found.push(row);
     }
 
     /// States that follow from more than one Deployment: of the same id, or beside a pointer.
     fn judge_deployments(&mut self) {
         let pointer = self.pointer();
-        let places: Vec<_> = self.rows.iter().map(|row| (row.id.clone(), row.id_known)).collect();
-        for row in &mut self.rows {
+        let places: Vec<_> = self.found.iter().map(|row| (row.id.clone(), row.id_known)).collect();
+        for row in &mut self.found {
             let same_id = places.iter().filter(|(id, known)| *known && *id == row.id).count();
             let claim = self.evidence.claims.iter().find(|claim| is_of(claim, self.family, row));
             if let Some(claim) = claim {
@@ -109,10 +135,13 @@ impl Rows<'_> {
         if claim.renamed_to.is_some() {
             return;
         }
-        let deployed = self.rows.iter().any(|row| row.id_known && row.id == claim.id && row.deployment_uid.is_some());
+        let deployed = self
+            .found
+            .iter()
+            .any(|row| row.id_known && row.id == claim.id && row.evidence.contains(&Source::Deployment));
         let places = claim.active.iter().map(|place| (Role::Active, place));
         for (role, place) in places.chain(claim.standbys.iter().map(|place| (Role::Standby, place))) {
-            if self.rows.iter().any(|row| is_at(row, place)) {
+            if self.found.iter().any(|row| is_at(row, place)) {
                 continue;
             }
             let seen = self.evidence.deployments_seen.has(&place.namespace);
@@ -129,14 +158,14 @@ impl Rows<'_> {
             row.operation.clone_from(&claim.operation);
             row.created_at = claim.created_at;
             row.evidence.insert(Source::Claim);
-            self.rows.push(row);
+            self.found.push(row);
         }
     }
 
     fn add_pointer(&mut self) {
         let Some(PointerState::Says(id)) = self.pointer() else { return };
         let mut named = false;
-        for row in self.rows.iter_mut().filter(|row| row.id == id) {
+        for row in self.found.iter_mut().filter(|row| row.id == id) {
             row.evidence.insert(Source::Pointer);
             named = true;
         }
@@ -146,17 +175,17 @@ impl Rows<'_> {
         let state = if self.evidence.deployments_seen.has(&id) { State::Dangling } else { State::Active };
         let mut row = Operator::at(self.family.name, &id, &id, state);
         row.evidence.insert(Source::Pointer);
-        self.rows.push(row);
+        self.found.push(row);
     }
 
     fn add_subscriptions(&mut self) {
         let IdSource::Env(variables) = self.family.id else { return };
         for found in self.evidence.subscriptions.iter().filter(|found| found.family.name == self.family.name) {
-            let pod = crate::tenancy::env::PodFacts { namespace: found.namespace.clone(), ..Default::default() };
+            let pod = PodFacts { namespace: found.namespace.clone(), ..Default::default() };
             let ids = variables.iter().map(|v| found.environment.get(v.name, &pod, &self.evidence.config_maps));
             let Some((id, known)) = ids.into_iter().find_map(non_empty) else { continue };
             let mut told = false;
-            for row in self.rows.iter_mut().filter(|row| row.id == id) {
+            for row in self.found.iter_mut().filter(|row| row.id == id) {
                 told = true;
                 if row.namespace == found.namespace {
                     row.evidence.insert(Source::Subscription);
@@ -174,13 +203,13 @@ impl Rows<'_> {
             row.managed_by = Some("olm".into());
             row.created_at = found.created_at;
             row.evidence.insert(Source::Subscription);
-            self.rows.push(row);
+            self.found.push(row);
         }
     }
 
     /// Platforms named like an id that nothing else told of.
     fn add_platforms(&mut self) {
-        let told: Vec<String> = self.rows.iter().filter(|row| row.id_known).map(|row| row.id.clone()).collect();
+        let told: Vec<String> = self.found.iter().filter(|row| row.id_known).map(|row| row.id.clone()).collect();
         let candidates: Vec<&PlatformFacts> = self
             .evidence
             .platforms
@@ -201,7 +230,7 @@ impl Rows<'_> {
             let mut row = Operator::at(self.family.name, platform.stands_for(), &platform.namespace, state);
             row.version.clone_from(&platform.version);
             row.created_at = platform.created_at;
-            self.rows.push(row);
+            self.found.push(row);
         }
     }
 
@@ -211,13 +240,13 @@ impl Rows<'_> {
         let lease = self.family.lease.of(&platform.name);
         marked
             || self.lease(&platform.namespace, &lease).is_some()
-            || !self.rows.iter().any(|row| row.state.acts() && row.watches(&platform.namespace) == Some(true))
+            || !self.found.iter().any(|row| row.state.acts() && row.watches(&platform.namespace) == Some(true))
     }
 
     /// Leases, platforms and resources, which only add to a row.
     fn add_details(&mut self) {
-        for at in 0..self.rows.len() {
-            let row = &self.rows[at];
+        for at in 0..self.found.len() {
+            let row = &self.found[at];
             let lease = row.lease.clone().or_else(|| self.lease(&row.namespace, &self.family.lease.of(&row.id)));
             let mut of_row = self.evidence.platforms.iter().filter(|platform| {
                 platform.family == row.family && platform.namespace == row.namespace && platform.stands_for() == row.id
@@ -231,18 +260,21 @@ impl Rows<'_> {
                     }
                 });
             let known = row.id_known && !row.id.is_empty() && self.family.id_annotation.is_some();
-            let resources = if known { self.evidence.ids.by_kind(&row.id, None) } else { <_>::default() };
-            let row = &mut self.rows[at];
+            let resources = known.then(|| Counted {
+                by_kind: self.evidence.ids.by_kind(&row.id, None),
+                complete: self.evidence.ids_are_complete(self.family),
+            });
+            let row = &mut self.found[at];
             let added = [
                 (Source::Lease, lease.is_some()),
                 (Source::Platform, platform.is_some()),
-                (Source::Ids, !resources.is_empty()),
+                (Source::Ids, resources.as_ref().is_some_and(|counted| !counted.by_kind.is_empty())),
             ];
             row.evidence.extend(added.into_iter().filter(|(_, there)| *there).map(|(source, _)| source));
             row.lease = lease;
             row.platform = platform;
             row.resources = resources;
-            if matches!(self.family.watch, crate::contracts::Watch::Everything) {
+            if matches!(self.family.watch, Watch::Everything) {
                 row.scope = Scope::Cluster;
             }
         }
@@ -290,16 +322,15 @@ fn is_of(claim: &ClaimFacts, family: &Family, row: &Operator) -> bool {
 }
 
 /// The Lease of a Deployment: what its command line says, else what its id makes it.
-pub(super) fn deployment_lease(family: &Family, deployment: &DeploymentFacts, id: &str) -> String {
+fn deployment_lease(family: &Family, deployment: &DeploymentFacts, id: &str) -> String {
     let flag = match family.lease {
-        crate::contracts::LeaseName::PerId { flag, .. } => deployment.flag(flag),
-        crate::contracts::LeaseName::Fixed(_) => None,
+        LeaseName::PerId { flag, .. } => deployment.flag(flag),
+        LeaseName::Fixed(_) => None,
     };
     flag.map_or_else(|| family.lease.of(id), str::to_owned)
 }
 
-fn non_empty(setting: crate::tenancy::env::Setting) -> Option<(String, bool)> {
-    use crate::tenancy::env::Setting;
+fn non_empty(setting: Setting) -> Option<(String, bool)> {
     match setting {
         Setting::Value(id) if !id.is_empty() => Some((id, true)),
         Setting::Hidden(shown) => Some((shown, false)),

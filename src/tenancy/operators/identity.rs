@@ -76,9 +76,8 @@ fn scope(deployment: &DeploymentFacts, maps: &ConfigMaps, version: Option<&Versi
     }
     let names = match version.map(|version| (version.major, version.minor) >= list_since) {
         Some(true) => value.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
-        Some(false) => vec![value],
         None if value.contains(',') => return Scope::Unknown,
-        None => vec![value],
+        Some(false) | None => vec![value],
     };
     if names == [deployment.namespace.as_str()] { Scope::Own } else { Scope::Namespaces(names) }
 }

@@ -86,7 +86,11 @@ fn an_id_is_checked_before_anything_is_sent() {
     let admin = cluster.admin();
     for id in ["Tenant_A", "", "  ", "a b", "-a", &"a".repeat(55)] {
         let mark = cluster.audit_mark();
-        let ran = kctl().kubeconfig(&admin.kubeconfig).args(["install", "-x", id, "-n", "default"]).run().exits(2);
+        let ran = kctl()
+            .kubeconfig(&admin.kubeconfig)
+            .args(["install", &format!("--operator-id={id}"), "-n", "default"])
+            .run()
+            .exits(2);
         assert!(ran.stderr.contains("hint: "), "{ran}");
         assert!(cluster.requests_since(mark, &admin).is_empty(), "{id:?}");
     }

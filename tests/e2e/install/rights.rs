@@ -12,7 +12,7 @@ fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> Value {
 
 #[test]
 fn missing_rights_are_named_before_anything_is_written() {
-    let cluster = Cluster::shared();
+    let cluster = Cluster::full();
     // The definitions are there: what is asked for here are the objects of one operator.
     let (admin, other) = (cluster.admin(), cluster.namespace("other"));
     kctl()

@@ -1,0 +1,42 @@
+# Two commands do all the set-up: `make demo` needs Rust, `make test` needs Rust and Go.
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test control-plane cluster fmt lint unit e2e need-cargo need-go
+
+CARGO ?= cargo
+
+help:
+	@echo "make demo           build kctl and show its main job on an embedded cluster (needs Rust)"
+	@echo "make test           format, lints, unit, CLI and end-to-end tests (needs Rust and Go; the first run builds a Kubernetes)"
+	@echo "make cluster        start a playground cluster on loopback"
+	@echo "make control-plane  build the programs of the test cluster only"
+
+demo: need-cargo
+	@$(CARGO) build --quiet
+	@examples/demo.sh
+
+test: need-cargo fmt lint control-plane unit e2e
+
+fmt:
+	$(CARGO) fmt --check
+
+lint:
+	$(CARGO) clippy --all-targets --quiet -- -D warnings
+
+unit:
+	$(CARGO) test --quiet --lib --bins --test architecture --test cli
+
+e2e: control-plane
+	$(CARGO) test --quiet --test e2e
+
+control-plane: need-go
+	@tests/control-plane/build.sh >/dev/null
+
+cluster: need-cargo control-plane
+	@$(CARGO) run --quiet --example playground
+
+need-cargo:
+	@command -v $(CARGO) >/dev/null || { echo "make: this needs Rust (cargo); see https://rustup.rs" >&2; exit 1; }
+
+need-go:
+	@tests/control-plane/build.sh --check >/dev/null 2>&1 || command -v go >/dev/null || { echo "make: this needs Go to build the test cluster; see https://go.dev/dl" >&2; exit 1; }
