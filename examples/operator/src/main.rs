@@ -25,9 +25,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let filter = EnvFilter::try_from_env("LOG_LEVEL").unwrap_or_else(|_| EnvFilter::new("info,kube_runtime=error"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let ended = runtime.context("cannot start").and_then(|runtime| runtime.block_on(run(args)));
-    match ended {
+    match start(args) {
         Ok(Ended::Stopped) => ExitCode::SUCCESS,
         Ok(Ended::Exited(code)) => ExitCode::from(code),
         Err(error) => {
@@ -35,6 +33,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn start(args: Args) -> Result<Ended> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
+    let ended = runtime.block_on(run(args));
+    // A thread may be waiting for the end of standard input; nothing else is left to wait for.
+    runtime.shutdown_background();
+    ended
 }
 
 async fn run(args: Args) -> Result<Ended> {

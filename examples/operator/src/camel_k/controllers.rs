@@ -106,7 +106,19 @@ where
     F: FnMut(Arc<DynamicObject>, Arc<Operator>) -> R,
     R: Future<Output = Result<Action, Error>> + Send + 'static,
 {
-    controller.run(reconcile, retry, operator).for_each(|_| std::future::ready(())).await;
+    let (stop, objects) = (operator.stop.clone(), controller.store());
+    let reconciled = controller.run(reconcile, retry, operator).for_each(|_| std::future::ready(()));
+    // A controller that has not seen its objects yet would wait for them even when it is to stop.
+    let too_early = async move {
+        stop.requested().await;
+        if objects.wait_until_ready().now_or_never().is_some() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = reconciled => {}
+        () = too_early => {}
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the signature is the runtime's")]
