@@ -20,6 +20,8 @@ use clap_complete::{
 
 pub use shells::Shell;
 
+use super::help_args::TOPICS;
+
 use self::{
     names::{Offer, candidates, text},
     query::{Question, Role},
@@ -128,6 +130,8 @@ enum Source {
     Traits,
     /// Words known beforehand.
     Words(&'static [&'static str]),
+    /// Commands and topics of the help.
+    Help,
     /// Names of families.
     Families,
     /// Versions of the operator: released ones and those on the cluster.
@@ -154,6 +158,7 @@ fn source(verb: &str, argument: &str) -> Option<Source> {
         ("run", "profile") => Source::Words(&["Kubernetes", "Knative", "OpenShift"]),
         ("run" | "bind", "service_account") => Source::Ask(Question::Objects(&[SERVICE_ACCOUNT])),
         ("run" | "bind", "traits") => Source::Traits,
+        ("help", "words") => Source::Help,
         (_, "family") => Source::Families,
         (_, "operator_version") => Source::Versions,
         (_, "log_level") => Source::Words(&["info", "debug", "error"]),
@@ -178,6 +183,11 @@ fn values(source: Source, line: &Line, word: &str) -> Vec<CompletionCandidate> {
     match source {
         Source::Ask(question) => candidates(line.ask(question), "", word),
         Source::Words(words) => candidates(known(words), "", word),
+        Source::Help => {
+            let root = (line.root)();
+            let commands = root.get_subcommands().map(|verb| Offer::new(verb.get_name()));
+            candidates(commands.chain(known(TOPICS)).collect(), "", word)
+        }
         Source::Families => candidates(FAMILIES.iter().map(|family| Offer::new(family.name)).collect(), "", word),
         Source::Endpoint(role) => endpoints(line, role, "", word),
         Source::ErrorHandler => match word.strip_prefix("sink:") {

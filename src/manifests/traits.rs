@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    contracts::camel_traits::{self, ADDONS_KEY, Property, Type},
+    contracts::camel_traits::{self, ADDONS, ADDONS_KEY, Property, Type},
     error::{Error, Result},
 };
 
@@ -115,6 +115,26 @@ pub fn traits(settings: &[Setting]) -> Result<(Map<String, Value>, Vec<String>)>
         }
     }
     Ok((traits, remarks))
+}
+
+/// The traits where an operator looks for them: a v1 wants some of them under `addons`.
+pub fn placed(traits: &Map<String, Value>, under_addons: bool) -> Map<String, Value> {
+    if !under_addons {
+        return traits.clone();
+    }
+    let mut placed = Map::new();
+    let mut addons = Map::new();
+    for (id, fields) in traits {
+        match fields {
+            Value::Object(own) if id == ADDONS_KEY => addons.extend(own.clone()),
+            fields if ADDONS.contains(&id.as_str()) => drop(addons.insert(id.clone(), fields.clone())),
+            fields => drop(placed.insert(id.clone(), fields.clone())),
+        }
+    }
+    if !addons.is_empty() {
+        placed.insert(ADDONS_KEY.into(), json!(addons));
+    }
+    placed
 }
 
 /// The properties of a setting's trait; `None` for a trait of other origin under `addons`.

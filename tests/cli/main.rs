@@ -7,6 +7,7 @@ mod kctl;
 #[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
 mod shells;
 
+mod bind;
 mod completion;
 mod install;
 mod list_operators;

@@ -11,6 +11,7 @@ mod shells;
 mod testbed;
 
 mod completion;
+mod bind;
 mod connection;
 mod harness;
 mod install;
