@@ -1,6 +1,5 @@
 //! Completion with names from a real API server.
 
-use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -46,17 +45,17 @@ impl Bench {
             "metadata": {"name": name, "namespace": namespace, "labels": labels}, "spec": {},
         }));
     }
+}
 
-    fn desk(&self, user: &User) -> Desk {
-        desk().env("KUBECONFIG", &user.kubeconfig)
-    }
+fn desk_of(user: &User) -> Desk {
+    desk().env("KUBECONFIG", &user.kubeconfig)
 }
 
 #[test]
 fn names_of_the_cluster_complete_in_every_shell() {
     let bench = bench();
     let (stem, team) = (bench.red.trim_end_matches("-red"), &bench.team);
-    let desk = bench.desk(&bench.admin);
+    let desk = desk_of(&bench.admin);
     for shell in SHELLS {
         assert_eq!(
             desk.ask(shell, &format!("kctl run -x {stem}")),
@@ -88,15 +87,45 @@ fn names_of_the_cluster_complete_in_every_shell() {
 #[test]
 fn the_namespace_is_that_of_the_context_unless_the_line_names_one() {
     let bench = bench();
-    let desk = bench.desk(&bench.cluster.in_namespace(&bench.admin, &bench.team));
+    let desk = desk_of(&bench.cluster.in_namespace(&bench.admin, &bench.team));
     assert_eq!(desk.offers(&["run", "--name", "ord"]), ["order-archive", "orders"]);
     assert_eq!(desk.offers(&["run", "-n", &bench.ops, "--name", "ord"]), Vec::<String>::new());
 }
 
 #[test]
+fn kamelets_come_from_the_namespace_and_from_the_operators() {
+    let bench = bench();
+    for (namespace, name, role) in [
+        (&bench.team, "own-source", "source"),
+        (&bench.ops, "shared-source", "source"),
+        (&bench.ops, "shared-sink", "sink"),
+    ] {
+        bench.create("Kamelet", namespace, name, &json!({"camel.apache.org/kamelet.type": role}));
+    }
+    let desk = desk_of(&bench.admin);
+    let words = |rest: &[&'static str]| {
+        let mut words = vec!["bind".to_owned(), "-n".to_owned(), bench.team.clone()];
+        words.extend(rest.iter().map(|word| (*word).to_owned()));
+        words
+    };
+    let offers = |words: Vec<String>| desk.offers(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(offers(words(&[""])), ["own-source"], "the default id has no claim");
+    let mut of_red = words(&["-x", "", ""]);
+    of_red[4].clone_from(&bench.red);
+    assert_eq!(offers(of_red.clone()), ["own-source", "shared-source"]);
+    of_red[5] = "kamelet:own-source".into();
+    of_red.push("kamelet:sh".into());
+    assert_eq!(offers(of_red), ["kamelet:shared-sink"]);
+    let elsewhere = format!("{}/", bench.ops);
+    let mut named = words(&["own-source", ""]);
+    named[4].clone_from(&elsewhere);
+    assert_eq!(offers(named), [format!("{elsewhere}shared-sink")]);
+}
+
+#[test]
 fn only_names_are_read_and_only_once_a_minute() {
     let bench = bench();
-    let desk = bench.desk(&bench.admin);
+    let desk = desk_of(&bench.admin);
     let mark = bench.cluster.audit_mark();
     assert_eq!(desk.offers(&["run", "-n", &bench.team, "--name", "orders"]), ["orders"]);
     assert_eq!(desk.offers(&["run", "-n", &bench.team]), [bench.team.as_str()]);
@@ -121,13 +150,25 @@ fn only_names_are_read_and_only_once_a_minute() {
 fn somebody_without_rights_is_offered_what_the_kubeconfig_knows() {
     let bench = bench();
     let nobody = bench.cluster.in_namespace(&bench.cluster.user("nobody"), &bench.team);
-    let desk = bench.desk(&nobody);
+    let desk = desk_of(&nobody);
     assert_eq!(desk.offers(&["run", "-n", ""]), [bench.team.as_str()]);
     assert_eq!(desk.offers(&["run", "--name", ""]), Vec::<String>::new());
     // Every authenticated user may read claims, and those tell the ids.
-    let offered: BTreeSet<String> =
-        desk.offers(&["run", "-x", bench.red.trim_end_matches("-red")]).into_iter().collect();
-    assert!(offered.is_subset(&[bench.red.clone(), bench.blue.clone()].into()), "{offered:?}");
+    let offered = desk.offers(&["run", "-x", bench.red.trim_end_matches("-red")]);
+    assert_eq!(offered, [bench.blue.as_str(), bench.red.as_str()]);
+}
+
+#[test]
+fn ids_that_a_command_has_listed_are_known_without_asking() {
+    let bench = bench();
+    let desk = desk_of(&bench.admin);
+    let listed = kctl().env("XDG_CACHE_HOME", desk.home()).kubeconfig(&bench.admin.kubeconfig);
+    listed.line("list-operators").run().succeeds();
+    let mark = bench.cluster.audit_mark();
+    let cache = desk.home().to_owned();
+    let desk = desk.env("XDG_CACHE_HOME", cache);
+    assert_eq!(desk.offers(&["run", "-x", &bench.red]), [bench.red.as_str()]);
+    assert_eq!(bench.cluster.requests_since(mark, &bench.admin).len(), 0);
 }
 
 #[test]
@@ -142,7 +183,7 @@ fn wrong_credentials_are_no_ones_business() {
 #[test]
 fn kubectl_completes_its_plugin() {
     let bench = bench();
-    let desk = bench.desk(&bench.admin);
+    let desk = desk_of(&bench.admin);
     let scripts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("completions");
     let folder = desk.home().join("plugin");
     std::fs::create_dir(&folder).expect("a directory can be made");

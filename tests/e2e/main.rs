@@ -10,8 +10,8 @@ mod shells;
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod testbed;
 
-mod completion;
 mod bind;
+mod completion;
 mod connection;
 mod harness;
 mod install;
