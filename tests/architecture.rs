@@ -34,7 +34,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("kube", &["cluster", "snapshot"]),
     ("kube::Client", &["cluster"]),
     ("comfy_table", &["report"]),
-    ("dialoguer", &["ui"]),
+    ("terminal_size", &["ui"]),
     ("std::env", &["settings"]),
     ("process::exit", &[]),
     ("println!", &[]),

@@ -102,24 +102,20 @@ mod tests {
     use super::*;
     use crate::error::Exit;
 
-    /// Answers each request with the text for its path.
-    async fn server(answers: &'static [(&'static str, &'static str)]) -> String {
+    /// Answers each request with the head and body for its path, else with 404.
+    async fn server(answers: &'static [(&'static str, &'static str, &'static str)]) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let mut request = vec![0; 4096];
                 let count = stream.read(&mut request).await.unwrap_or(0);
-                let text = String::from_utf8_lossy(&request[..count]).into_owned();
-                let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
-                let answer = answers.iter().find(|(known, _)| *known == path).map_or("404 Not Found\r\n", |(_, a)| *a);
-                let close = format!(
-                    "HTTP/1.1 {}connection: close\r\n",
-                    answer.split("\r\n").next().unwrap_or_default().to_owned() + "\r\n"
-                );
-                let rest = answer.split_once("\r\n").map_or("", |(_, rest)| rest);
-                let rest = if rest.contains("\r\n") { rest.to_owned() } else { format!("\r\n{rest}") };
-                let _ = stream.write_all(format!("{close}{rest}").as_bytes()).await;
+                let text = String::from_utf8_lossy(&request[..count]);
+                let path = text.split(' ').nth(1).unwrap_or_default();
+                let known = answers.iter().find(|(known, ..)| *known == path);
+                let (head, body) = known.map_or(("404 Not Found", ""), |(_, head, body)| (*head, *body));
+                let answer = format!("HTTP/1.1 {head}\r\nconnection: close\r\n\r\n{body}");
+                stream.write_all(answer.as_bytes()).await.expect("the caller listens");
             }
         });
         address
@@ -133,10 +129,10 @@ mod tests {
     #[tokio::test]
     async fn content_redirects_and_failures() {
         let base = server(&[
-            ("/a.yaml?x=1", "200 OK\r\n- from: x"),
-            ("/old/a.yaml", "302 Found\r\nlocation: ../a.yaml?x=1\r\n\r\n"),
-            ("/round", "302 Found\r\nlocation: /round\r\n\r\n"),
-            ("/nowhere", "302 Found\r\nlocation: ftp://x/\r\n\r\n"),
+            ("/a.yaml?x=1", "200 OK", "- from: x"),
+            ("/old/a.yaml", "302 Found\r\nlocation: ../a.yaml?x=1", ""),
+            ("/round", "302 Found\r\nlocation: /round", ""),
+            ("/nowhere", "302 Found\r\nlocation: ftp://x/", ""),
         ])
         .await;
         assert_eq!(get(&format!("{base}/a.yaml?x=1")).await.expect("there"), "- from: x");

@@ -4,27 +4,25 @@
 //! commands work in and those that claims name. What stays unread is part of the evidence. A kind that is not served
 //! has no objects, so nothing goes unseen. Secrets are never read.
 
+mod locks;
 mod queries;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
 use self::queries::{Found, Query, Use};
 use super::{ApiError, Cluster, ListOptions};
 use crate::{
     contracts::{
-        Family,
-        camel_k::DEFAULT_LEASE,
-        is_dns_label, is_dns_subdomain,
-        kinds::{CONFIG_MAP, DEPLOYMENT, INTEGRATION_PLATFORM, Kind, LEASE, OPERATOR_CLAIM},
+        Family, is_dns_label, is_dns_subdomain,
+        kinds::{CONFIG_MAP, DEPLOYMENT, Kind, LEASE, OPERATOR_CLAIM},
     },
     tenancy::{
         env::ConfigMaps,
-        evidence::{ClaimFacts, Coverage, Evidence, LeaseFacts, PlatformFacts, PointerState, Unseen},
+        evidence::{ClaimFacts, Coverage, Evidence, LeaseFacts, PointerState, Unseen},
         operators::lease_places,
-        ownership::{Locks, NamespaceLocks, PlatformLock},
     },
 };
 
@@ -198,59 +196,6 @@ impl Cluster {
             .buffered(AT_ONCE)
             .collect()
             .await
-    }
-
-    /// What locks namespaces against cluster-wide operators.
-    pub async fn locks(&self, namespaces: impl IntoIterator<Item = &str>) -> Result<Locks, ApiError> {
-        let namespaces: BTreeSet<&str> = namespaces.into_iter().collect();
-        let read: Vec<_> = stream::iter(namespaces)
-            .map(async |namespace| Ok::<_, ApiError>((namespace, self.namespace_locks(namespace).await?)))
-            .buffered(AT_ONCE / 2)
-            .try_collect()
-            .await?;
-        let mut locks = Locks::default();
-        for (namespace, found) in read {
-            locks.set(namespace, found);
-        }
-        Ok(locks)
-    }
-
-    async fn namespace_locks(&self, namespace: &str) -> Result<NamespaceLocks, ApiError> {
-        let metadata = ListOptions { metadata_only: true, ..ListOptions::default() };
-        let (platforms, leases) = tokio::join!(
-            self.list(&INTEGRATION_PLATFORM, Some(namespace), &metadata),
-            self.list(&LEASE, Some(namespace), &metadata),
-        );
-        let platforms = readable(platforms)?.map(|found| {
-            let facts = found.iter().filter_map(PlatformFacts::parse);
-            facts.map(|platform| PlatformLock { name: platform.name, secondary: platform.secondary }).collect()
-        });
-        let leases = match readable(leases)? {
-            Some(found) => Some(found.iter().filter_map(|object| Some(place(object)?.1)).collect()),
-            None => self.named_leases(namespace, platforms.as_deref().unwrap_or_default()).await?,
-        };
-        Ok(NamespaceLocks { platforms, leases })
-    }
-
-    /// The Leases that may lock a namespace, asked for by name by a caller who may not list them.
-    async fn named_leases(
-        &self,
-        namespace: &str,
-        platforms: &[PlatformLock],
-    ) -> Result<Option<BTreeSet<String>>, ApiError> {
-        let named = platforms.iter().map(|platform| crate::contracts::camel_k::FAMILY.lease.of(&platform.name));
-        let wanted = named.chain([DEFAULT_LEASE.to_owned()]).map(|name| (namespace.to_owned(), name)).collect();
-        let mut found = BTreeSet::new();
-        for ((_, name), answer) in self.each(&LEASE, wanted).await {
-            match readable(answer)? {
-                Some(Some(_)) => {
-                    found.insert(name);
-                }
-                Some(None) => {}
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(found))
     }
 
     /// Which operators' Deployments and claims a label selector matches.

@@ -115,12 +115,14 @@ pub const BUILD: Kind = namespaced(CAMEL, "v1", "Build", "builds");
 pub const CAMEL_CATALOG: Kind = namespaced(CAMEL, "v1", "CamelCatalog", "camelcatalogs");
 /// Camel K Kamelet, as served from v2.0.
 pub const KAMELET: Kind = namespaced(CAMEL, "v1", "Kamelet", "kamelets");
+/// Camel K Kamelet, as served up to v2.5.1.
+pub const KAMELET_V1ALPHA1: Kind = namespaced(CAMEL, "v1alpha1", "Kamelet", "kamelets");
 /// Camel K Pipe (from v2.0).
 pub const PIPE: Kind = namespaced(CAMEL, "v1", "Pipe", "pipes");
 /// Camel K `KameletBinding` (to v2.5.1).
 pub const KAMELET_BINDING: Kind = namespaced(CAMEL, "v1alpha1", "KameletBinding", "kameletbindings");
 
-const ALL: [Kind; 24] = [
+const ALL: [Kind; 25] = [
     NAMESPACE,
     CONFIG_MAP,
     SECRET,
@@ -143,6 +145,7 @@ const ALL: [Kind; 24] = [
     BUILD,
     CAMEL_CATALOG,
     KAMELET,
+    KAMELET_V1ALPHA1,
     PIPE,
     KAMELET_BINDING,
 ];

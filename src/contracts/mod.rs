@@ -43,8 +43,8 @@ pub struct Family {
     pub version_label: &'static str,
     /// The annotation on a resource that names its operator.
     pub id_annotation: Option<&'static str>,
-    /// The kind whose objects register operators, named by id.
-    pub registry: Option<Kind>,
+    /// The objects that register operators, named by id.
+    pub registry: Option<Registry>,
     /// What its operators reconcile.
     pub resources: &'static [Reconciled],
     /// How versions decide about a resource, oldest first. Empty when a [`Pointer`] decides.
@@ -127,6 +127,8 @@ pub struct IdVariable {
 pub enum IdSource {
     /// The first variable of the list that is not empty.
     Env(&'static [IdVariable]),
+    /// What a flag of the command line says; empty without it.
+    Flag(&'static str),
     /// The namespace is the identity: what the variable says when it is set, else the Deployment's namespace.
     Namespace {
         /// The variable that overrides it.
@@ -139,13 +141,28 @@ pub enum IdSource {
 pub enum Watch {
     /// All of them.
     Everything,
-    /// What a variable says: blank is all, else a name. Without the variable the operator does not start.
+    /// What a variable says.
     Env {
         /// Name of the variable.
         name: &'static str,
+        /// The value that means all namespaces; blanks around it do not count.
+        all: &'static str,
+        /// What is watched without the variable.
+        absent: Reach,
         /// The first version that splits a comma-separated list; earlier ones take it as one name.
         list_since: MajorMinor,
     },
+    /// What a flag of the command line says: names with commas between them; all without the flag.
+    Flag(&'static str),
+}
+
+/// What is watched when nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The operator's own namespace.
+    Own,
+    /// Nothing: the operator does not start.
+    Nothing,
 }
 
 /// How the leader-election Lease of an operator is called. It lives in the operator's own namespace.
@@ -173,6 +190,17 @@ impl LeaseName {
             Self::Fixed(name) => name.to_owned(),
         }
     }
+}
+
+/// Objects that register operators, named by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registry {
+    /// Their kind.
+    pub kind: Kind,
+    /// The annotation that makes one secondary when it is `true`: no operator's own.
+    pub secondary: &'static str,
+    /// Labels of those that an operator or an installer made; any of them is enough.
+    pub installed: &'static [(&'static str, &'static str)],
 }
 
 /// A kind that operators of a family reconcile, and since when.
@@ -209,6 +237,8 @@ pub enum Legacy {
 /// What keeps cluster-wide operators away from a namespace that is not their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
+    /// Nothing does.
+    None,
     /// A Lease of this name in the namespace.
     Lease(&'static str),
     /// A Lease in the namespace that is named after a registry object there. The Lease's holder does not matter.

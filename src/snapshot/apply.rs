@@ -155,7 +155,8 @@ mod tests {
         })
     }
 
-    fn object(data: Value) -> Value {
+    fn object(data: impl Into<Value>) -> Value {
+        let data: Value = data.into();
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data})
     }
 
@@ -215,7 +216,7 @@ mod tests {
             let mut wanted = object(last);
             for object in [&mut two, &mut wanted] {
                 object["metadata"] = json!({});
-                if object["data"].as_object().is_some_and(serde_json::Map::is_empty) {
+                if object["data"].as_object().is_some_and(Map::is_empty) {
                     object.as_object_mut().unwrap().shift_remove("data");
                 }
             }

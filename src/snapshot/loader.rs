@@ -133,7 +133,7 @@ impl Loader {
     /// Puts every object in its place.
     fn place(mut self, default_namespace: &str) -> Result<(Store, Vec<String>)> {
         let mut seen: HashMap<String, (FileId, usize)> = HashMap::with_capacity(self.found.len());
-        let highest = self.found.iter().filter_map(|(_, found)| resource_version(&found.json)).max();
+        let highest = self.found.iter().filter_map(|(_, found)| found.version).max();
         self.store.saw_version(highest.unwrap_or_default());
         for (file, found) in std::mem::take(&mut self.found) {
             let (group, _) = group_and_version(&found.api_version);
@@ -164,11 +164,10 @@ impl Loader {
         found: Found,
     ) -> Object {
         let origin = Origin::Loaded(file, store::Added::default());
-        let has_version = resource_version(&found.json).is_some_and(|version| version > 1);
-        let json = if found.namespace.as_deref() == namespace && has_version && !store::is_crd(resource) {
+        let is_complete = found.has_uid && found.version.is_some_and(|version| version > 1);
+        let json = if is_complete && found.namespace.as_deref() == namespace && !store::is_crd(resource) {
             match Object::from_json(found.json, origin) {
-                Ok(object) if object.meta().uid.is_some_and(|uid| !uid.is_empty()) => return object,
-                Ok(object) => object.json().to_owned(),
+                Ok(object) => return object,
                 Err(json) => json,
             }
         } else {
@@ -210,19 +209,4 @@ fn kustomize(directory: &Path) -> String {
 
 fn group_and_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
-}
-
-/// The resourceVersion of an object, when it is a number.
-fn resource_version(json: &str) -> Option<u64> {
-    #[derive(serde::Deserialize)]
-    struct Versioned {
-        metadata: Option<Version>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Version {
-        #[serde(rename = "resourceVersion")]
-        resource_version: Option<String>,
-    }
-    let parsed: Versioned = serde_json::from_str(json).ok()?;
-    parsed.metadata?.resource_version?.parse().ok()
 }

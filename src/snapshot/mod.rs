@@ -13,12 +13,14 @@
 mod apply;
 mod builtin;
 mod call;
+mod chunks;
 mod crd;
 mod delete;
 mod discovery;
 mod documents;
 mod fields;
 mod files;
+mod head;
 mod loader;
 mod managed;
 mod object;

@@ -104,7 +104,9 @@ pub(super) fn drops_records(object: &Value) -> bool {
 pub(super) fn same(live: &Value, object: &Value) -> bool {
     let owned = |value: &Value| {
         let mut entries = Managed::of(value).0;
-        entries.iter_mut().for_each(|entry| entry.time = None);
+        for entry in &mut entries {
+            entry.time = None;
+        }
         entries
     };
     let (before, after) = (owned(live), owned(object));

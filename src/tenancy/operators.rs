@@ -1,6 +1,8 @@
 //! From evidence to operators: who is there, under which id, in which state.
 
 mod build;
+#[cfg(test)]
+mod families;
 mod identity;
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,11 @@
-//! `run`: which operator an Integration is for, and whether kctl may write it.
+//! `run` and `bind`: which operator a resource is for, and whether kctl may write it.
 
 use std::{collections::BTreeMap, fmt};
 
 use serde_json::Value;
 
 use super::{
-    id::{OperatorId, nearest},
-    operators::{Operator, Scope, State, with_id},
+    operators::{Operator, State, with_id},
     ownership::{Locks, Ownership, Resource, Takes, decide},
     patch::patch,
     plan::{Step, TENANT_MANAGER, Write},
@@ -14,15 +13,21 @@ use super::{
 };
 use crate::{
     contracts::{
-        camel_dsl::SCRIPTS_UNTIL,
         camel_k::{self, OPERATOR_ID},
-        kinds::INTEGRATION,
+        kinds::{INTEGRATION, KAMELET_BINDING, Kind, PIPE},
     },
     error::{Error, ObjectRef, Result},
 };
 
+mod known;
 #[cfg(test)]
 mod tests;
+mod words;
+
+pub use known::check_form;
+pub use words::{untaken, version_remarks};
+
+use known::check_id;
 
 /// Where an operator id comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +45,7 @@ pub enum IdFrom {
 }
 
 impl IdFrom {
-    /// Whether somebody chose it for this very run: such an id may move an existing Integration.
+    /// Whether somebody chose it for this very run: such an id may move an existing resource.
     fn is_explicit(&self) -> bool {
         matches!(self, Self::CommandLine | Self::Environment(_))
     }
@@ -57,10 +62,12 @@ impl fmt::Display for IdFrom {
     }
 }
 
-/// What the user wants, beside the Integration itself.
+/// What the user wants, beside the resource itself.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Namespace of the Integration.
+    /// Its kind: an Integration, a Pipe or a `KameletBinding`.
+    pub kind: Kind,
+    /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
@@ -74,10 +81,22 @@ pub struct Wanted {
     pub force: bool,
 }
 
+impl Wanted {
+    /// What messages call it: `integration orders`.
+    pub fn what(&self) -> String {
+        format!("{} {}", self.kind.kind.to_ascii_lowercase(), self.name)
+    }
+
+    /// The command that writes it.
+    fn command(&self) -> &'static str {
+        if self.kind == INTEGRATION { "kctl run" } else { "kctl bind" }
+    }
+}
+
 /// What was seen on the cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// The Integration of that name.
+    /// The resource of that name.
     pub existing: Option<Value>,
     /// Operators that Deployments and claims tell of.
     pub operators: Vec<Operator>,
@@ -87,7 +106,7 @@ pub struct Observed {
     pub all_claimed: bool,
     /// Ids that have moved on to another one; to an empty one when their operator is gone.
     pub renamed: BTreeMap<String, String>,
-    /// Locks of the namespace, looked at only for an existing Integration without id.
+    /// Locks of the namespace, looked at only for an existing resource without id.
     pub locks: Locks,
 }
 
@@ -105,17 +124,17 @@ pub enum Remark {
 /// The outcome of the checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The id to stamp; `None` leaves an existing Integration without one.
+    /// The id to stamp; `None` leaves an existing resource without one.
     pub id: Option<String>,
     /// What to tell the user.
     pub remarks: Vec<Remark>,
 }
 
-/// Decides for which operator the Integration is written.
+/// Decides for which operator the resource is written.
 ///
 /// # Errors
 /// The id is unknown (exit 5) or no id at all (exit 2); its operator does not watch the namespace, or another operator
-/// owns the Integration (exit 3).
+/// owns the resource (exit 3).
 pub fn check(wanted: &Wanted, observed: &Observed) -> Result<Decision> {
     let mut remarks = Vec::new();
     let Some(existing) = &observed.existing else {
@@ -123,6 +142,16 @@ pub fn check(wanted: &Wanted, observed: &Observed) -> Result<Decision> {
         check_id(wanted, observed, &mut remarks)?;
         return Ok(Decision { id: Some(wanted.id.clone()), remarks });
     };
+    if let Some(maker) = maker(existing) {
+        let error =
+            Error::refused("MadeByAnother", format!("{} is made by {maker}, which would undo it", wanted.what()))
+                .object(ObjectRef::new(wanted.kind.kind, Some(&wanted.namespace), &wanted.name))
+                .hint("to run another one beside it: --name NAME");
+        if !wanted.force {
+            return Err(error);
+        }
+        remarks.push(Remark::Warning(error.message().to_owned()));
+    }
     let carried = operator_id(existing);
     let ownership = decide(&resource(wanted, carried), &observed.operators, &observed.locks);
     if !wanted.from.is_explicit()
@@ -153,9 +182,19 @@ pub fn operator_id(object: &Value) -> Option<&str> {
     object.pointer("/metadata/annotations")?.get(OPERATOR_ID)?.as_str().filter(|id| !id.is_empty())
 }
 
+/// The Pipe (or other object) that makes a resource and writes over it.
+fn maker(object: &Value) -> Option<String> {
+    let mut owners = object.pointer("/metadata/ownerReferences")?.as_array()?.iter();
+    let owner = owners.find(|owner| {
+        owner["controller"] == true
+            || [PIPE.kind, KAMELET_BINDING.kind].contains(&owner["kind"].as_str().unwrap_or_default())
+    })?;
+    Some(format!("{} {}", owner["kind"].as_str()?, owner["name"].as_str()?))
+}
+
 fn resource(wanted: &Wanted, id: Option<&str>) -> Resource {
     Resource {
-        kind: INTEGRATION,
+        kind: wanted.kind,
         namespace: wanted.namespace.clone(),
         name: wanted.name.clone(),
         id: id.map(str::to_owned),
@@ -180,7 +219,7 @@ pub fn default_note() -> Remark {
     ))
 }
 
-/// An existing Integration stays with its operator when nobody asked for another one.
+/// An existing resource stays with its operator when nobody asked for another one.
 struct Kept {
     id: Option<String>,
     note: Option<Remark>,
@@ -211,7 +250,7 @@ fn kept(wanted: &Wanted, carried: Option<&str>, ownership: &Ownership) -> Option
     }
 }
 
-/// Another operator that owns, or may own, the Integration.
+/// Another operator that owns, or may own, the resource.
 struct OtherOwner {
     text: String,
 }
@@ -220,8 +259,8 @@ impl OtherOwner {
     fn refusal(&self, wanted: &Wanted) -> Error {
         let Wanted { namespace, name, id, .. } = wanted;
         Error::refused("OtherOwner", format!("not given to operator {id}: {}", self.text))
-            .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), name))
-            .hint(format!("to move it to {id}: kctl run -x {id} --take-over …"))
+            .object(ObjectRef::new(wanted.kind.kind, Some(namespace), name))
+            .hint(format!("to move it to {id}: {} -x {id} --take-over …", wanted.command()))
             .hint("to run another one beside it: --name NAME")
     }
 }
@@ -232,11 +271,11 @@ fn other_owner(
     ownership: &Ownership,
     observed: &Observed,
 ) -> Option<OtherOwner> {
-    let Wanted { namespace, name, id, .. } = wanted;
+    let id = &wanted.id;
     if carried == Some(id.as_str()) {
         return None;
     }
-    let what = format!("integration {name} in namespace {namespace}");
+    let what = format!("{} in namespace {}", wanted.what(), wanted.namespace);
     if carried.is_none() && ownership.takers().any(|taker| taker.id == *id) {
         return None;
     }
@@ -301,133 +340,7 @@ impl Observed {
     }
 }
 
-/// Checks that an id which cannot be looked up is at least one that an operator can have.
-///
-/// # Errors
-/// It is not (exit 2), unless `force`.
-pub fn check_form(id: &str, force: bool) -> Result<()> {
-    match id.parse::<OperatorId>() {
-        Err(invalid) if !force => Err(invalid.into()),
-        _ => Ok(()),
-    }
-}
-
-/// Checks that an operator has the id and watches the namespace.
-fn check_id(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> Result<()> {
-    let known: Vec<&Operator> = with_id(&observed.operators, camel_k::NAME, &wanted.id).collect();
-    let refusal = if known.is_empty() {
-        unknown(wanted, observed, remarks)
-    } else {
-        let absent = known.iter().all(|operator| matches!(operator.state, State::Missing | State::Dangling));
-        if absent {
-            let id = &wanted.id;
-            remarks.push(Remark::Warning(format!(
-                "operator {id} has no Deployment at present; nothing runs until it has"
-            )));
-        }
-        not_watched(wanted, observed, &known)
-    };
-    match refusal {
-        Some(error) if !wanted.force => Err(error),
-        Some(error) => {
-            remarks.push(Remark::Warning(error.message().to_owned()));
-            Ok(())
-        }
-        None => Ok(()),
-    }
-}
-
-fn not_watched(wanted: &Wanted, observed: &Observed, known: &[&Operator]) -> Option<Error> {
-    let Wanted { namespace, id, .. } = wanted;
-    if known.iter().any(|operator| operator.watches(namespace) != Some(false)) {
-        return None;
-    }
-    let operator = known.first()?;
-    let error = Error::refused(
-        "NotWatched",
-        format!(
-            "operator {id} ({}) does not watch namespace {namespace}: it watches {}",
-            operator.place(),
-            scope(operator)
-        ),
-    );
-    let error = match observed.only_one_in(namespace) {
-        Some(other) => {
-            error.hint(format!("{other} is the one operator that watches namespace {namespace}: kctl run -x {other} …"))
-        }
-        None => error.hint(format!("kctl list-operators -n {namespace}")),
-    };
-    Some(error.hint("--force writes it nevertheless, for an operator that will watch it later"))
-}
-
-fn scope(operator: &Operator) -> String {
-    match &operator.scope {
-        Scope::Cluster => "all namespaces".into(),
-        Scope::Own => format!("only its own, {}", operator.namespace),
-        Scope::Namespaces(names) if names.is_empty() => "none".into(),
-        Scope::Namespaces(names) => format!("only {}", names.join(", ")),
-        Scope::Unknown => "unknown namespaces".into(),
-    }
-}
-
-fn unknown(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> Option<Error> {
-    let id = wanted.id.as_str();
-    let force = "--force writes it nevertheless, for an operator that comes later";
-    if let Some(to) = observed.renamed.get(id) {
-        let error = if to.is_empty() {
-            Error::not_found("OperatorNotFound", format!("operator {id} was uninstalled")).hint("kctl list-operators")
-        } else {
-            Error::not_found("OperatorNotFound", format!("operator {id} was renamed to {to}"))
-                .hint(format!("kctl run -x {to} …"))
-        };
-        return Some(error.hint(force));
-    }
-    let near = nearest(id, observed.ids());
-    let only = observed.only_one_in(&wanted.namespace);
-    let only = || {
-        only.map(|only| {
-            format!("{only} is the one operator that watches namespace {}: kctl run -x {only} …", wanted.namespace)
-        })
-    };
-    if wanted.from == IdFrom::Default {
-        if observed.knows_all() {
-            let text = format!("no operator id is given, and no operator has the default one, {id}");
-            let hint = only().unwrap_or_else(|| "kctl list-operators shows the ids; then kctl run -x ID …".into());
-            return Some(Error::not_found("OperatorNotFound", text).hint(hint).hint(force));
-        }
-    } else if observed.knows_all() || near.is_some() {
-        let error = Error::not_found("OperatorNotFound", format!("no operator has the id {id}"));
-        let error = near
-            .into_iter()
-            .fold(error, |error, near| error.hint(format!("did you mean {near}? kctl run -x {near} …")));
-        return Some(error.hint("kctl list-operators shows the ids").hint(force));
-    } else if let Err(error) = check_form(id, false) {
-        return Some(error);
-    }
-    remarks.push(Remark::Warning(format!(
-        "cannot tell whether an operator has the id {id}: you may not list all operators; if none has it, nothing runs"
-    )));
-    if wanted.from == IdFrom::Default {
-        remarks.extend(only().map(Remark::Hint));
-    }
-    None
-}
-
-/// Warnings about what the operator's version does not do.
-pub fn version_remarks(operators: &[&Operator], scripts: &[String]) -> Vec<Remark> {
-    let newest =
-        operators.iter().filter_map(|operator| Some((operator.major_minor()?, operator))).max_by_key(|one| one.0);
-    let Some((version, operator)) = newest.filter(|(version, _)| *version >= SCRIPTS_UNTIL) else { return Vec::new() };
-    let warning = |name: &String| {
-        Remark::Warning(format!(
-            "operator {} is of version {}.{}, which runs Java, XML and YAML only, not {name}",
-            operator.id, version.0, version.1
-        ))
-    };
-    scripts.iter().map(warning).collect()
-}
-
-/// The step that makes the Integration what is wanted; `None` when it is that already.
+/// The step that makes the resource what is wanted; `None` when it is that already.
 pub fn step(wanted: &Wanted, existing: Option<&Value>, object: Value) -> Option<Step> {
     let write = match existing {
         None => Write::Create { object, manager: TENANT_MANAGER },
@@ -438,13 +351,14 @@ pub fn step(wanted: &Wanted, existing: Option<&Value>, object: Value) -> Option<
             subresource: None,
         },
     };
-    Some(Step::new(INTEGRATION, Some(&wanted.namespace), &wanted.name, write))
+    Some(Step::new(wanted.kind, Some(&wanted.namespace), &wanted.name, write))
 }
 
 /// The step after a change of id that makes the new operator start anew: in some phases an operator never looks at
-/// the id again and would wait for what the former one has begun.
+/// the id again and would wait for what the former one has begun. A Pipe looks at it in every phase.
 pub fn restart(wanted: &Wanted, before: &Value, now: &Value) -> Option<Step> {
-    if operator_id(before) == operator_id(now) || !progress::is_midway(now) {
+    let follows = wanted.kind != INTEGRATION;
+    if follows || operator_id(before) == operator_id(now) || !progress::is_midway(now) {
         return None;
     }
     let write = Write::Patch {
@@ -453,33 +367,5 @@ pub fn restart(wanted: &Wanted, before: &Value, now: &Value) -> Option<Step> {
         manager: TENANT_MANAGER,
         subresource: Some("status"),
     };
-    Some(Step::new(INTEGRATION, Some(&wanted.namespace), &wanted.name, write))
-}
-
-/// Why nobody has taken the Integration, or with `outdated` its change, as far as is known.
-pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed, outdated: bool) -> String {
-    let nobody = if outdated { "no operator has taken its change" } else { "no operator has taken it" };
-    let Some(id) = id else { return format!("{nobody}, and it carries no operator id") };
-    let responsible: Vec<_> = observed.responsible(id, namespace).collect();
-    if responsible.is_empty() {
-        let why = if with_id(&observed.operators, camel_k::NAME, id).next().is_some() {
-            format!("operator {id} does not watch namespace {namespace}")
-        } else if observed.knows_all() {
-            format!("no operator has the id {id}")
-        } else {
-            format!("no operator with the id {id} can be seen")
-        };
-        return format!("{nobody}: {why}");
-    }
-    let known: Vec<_> = responsible.iter().map(|operator| described(operator)).collect();
-    format!("{nobody}; it is for operator {id}: {}", known.join("; "))
-}
-
-fn described(operator: &Operator) -> String {
-    let version = operator.version.as_ref().map(|version| format!(", version {version}")).unwrap_or_default();
-    let ready = match (operator.ready_replicas, operator.replicas) {
-        (Some(ready), Some(replicas)) => format!(", {ready} of {replicas} pods ready"),
-        _ => String::new(),
-    };
-    format!("{}{version}{ready}, {}", operator.place(), operator.state.as_str())
+    Some(Step::new(wanted.kind, Some(&wanted.namespace), &wanted.name, write))
 }

@@ -34,7 +34,7 @@ pub fn taken(new: &Operator, operators: &[Operator], locks: &Locks, ids: &IdsInU
     let mut out = Vec::new();
     for (id, kind, namespace, count) in ids.groups() {
         // Platforms and catalogs are the operators' own.
-        let own = |kind: Kind| family.registry == Some(kind) || kind == CAMEL_CATALOG;
+        let own = |kind: Kind| family.registry.is_some_and(|registry| registry.kind == kind) || kind == CAMEL_CATALOG;
         let Some(reconciled) = family.reconciled(kind).filter(|entry| !own(entry.kind)) else { continue };
         let resource = Resource {
             kind: reconciled.kind,

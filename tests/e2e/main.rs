@@ -10,6 +10,8 @@ mod kctl;
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod testbed;
 
+mod bind;
+mod connection;
 mod harness;
 mod install;
 mod list_operators;

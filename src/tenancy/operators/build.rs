@@ -11,13 +11,17 @@ use crate::tenancy::evidence::{ClaimFacts, DeploymentFacts, Evidence, Place, Pla
 
 /// All operators that evidence tells of, by id, family, namespace and Deployment. `now` is the server's clock.
 pub fn operators(evidence: &Evidence, now: Timestamp) -> Vec<Operator> {
-    let mut all: Vec<Operator> =
-        FAMILIES.iter().flat_map(|family| Rows { family, evidence, now, found: Vec::new() }.build()).collect();
+    let mut all: Vec<Operator> = FAMILIES.iter().flat_map(|family| of_family(family, evidence, now)).collect();
     all.sort_by(|a, b| {
         let key = |row: &'_ Operator| (row.id.clone(), row.family, row.namespace.clone(), row.deployment.clone());
         key(a).cmp(&key(b))
     });
     all
+}
+
+/// The operators of one family, in no order.
+pub(super) fn of_family(family: &'static Family, evidence: &Evidence, now: Timestamp) -> Vec<Operator> {
+    Rows { family, evidence, now, found: Vec::new() }.build()
 }
 
 /// Namespace and name of every Lease that an operator of this evidence would hold.
@@ -37,8 +41,7 @@ pub fn lease_places(evidence: &Evidence) -> BTreeSet<(String, String)> {
         }
     }
     for platform in evidence.platforms.iter().filter(|platform| platform.is_named_like_its_id()) {
-        let Some(family) = contracts::family(platform.family) else { continue };
-        places.insert((platform.namespace.clone(), family.lease.of(platform.stands_for())));
+        places.insert((platform.namespace.clone(), platform.family.lease.of(platform.stands_for())));
     }
     places
 }
@@ -214,7 +217,7 @@ impl Rows<'_> {
             .evidence
             .platforms
             .iter()
-            .filter(|platform| platform.family == self.family.name && platform.is_named_like_its_id())
+            .filter(|platform| platform.family.name == self.family.name && platform.is_named_like_its_id())
             .filter(|platform| !told.iter().any(|id| id == platform.stands_for()))
             .filter(|platform| self.may_be_an_operators(platform))
             .collect();
@@ -249,7 +252,9 @@ impl Rows<'_> {
             let row = &self.found[at];
             let lease = row.lease.clone().or_else(|| self.lease(&row.namespace, &self.family.lease.of(&row.id)));
             let mut of_row = self.evidence.platforms.iter().filter(|platform| {
-                platform.family == row.family && platform.namespace == row.namespace && platform.stands_for() == row.id
+                platform.family.name == row.family
+                    && platform.namespace == row.namespace
+                    && platform.stands_for() == row.id
             });
             let platform =
                 of_row.clone().find(|platform| platform.name == row.id).or_else(|| of_row.next()).map(|found| {
@@ -283,7 +288,7 @@ impl Rows<'_> {
     /// The state of an id that has no Deployment.
     fn undeployed(&self, id: &str, namespace: &str) -> State {
         let platform = self.evidence.platforms.iter().any(|platform| {
-            platform.family == self.family.name && platform.namespace == namespace && platform.stands_for() == id
+            platform.family.name == self.family.name && platform.namespace == namespace && platform.stands_for() == id
         });
         let lease = self.lease(namespace, &self.family.lease.of(id));
         if platform && lease.is_some_and(|lease| lease.live) { State::External } else { State::Missing }

@@ -54,7 +54,7 @@ fn platform(namespace: &str, name: &str, metadata: Value) -> PlatformFacts {
     let mut object = json!({"metadata": metadata, "status": {"phase": "Ready", "version": "2.10.1"}});
     object["metadata"]["namespace"] = namespace.into();
     object["metadata"]["name"] = name.into();
-    PlatformFacts::parse(&object).unwrap()
+    PlatformFacts::parse(&camel_k::FAMILY, &object).unwrap()
 }
 
 fn with_id(id: &str) -> Value {

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::error::Exit;
+use crate::{error::Exit, tenancy::operators::Scope};
 
 fn operator(id: &str, namespace: &str, scope: Scope) -> Operator {
     let mut operator = Operator::at(camel_k::NAME, id, namespace, State::Active);
@@ -22,6 +22,7 @@ fn two_tenants() -> Observed {
 
 fn wanted(id: &str) -> Wanted {
     Wanted {
+        kind: INTEGRATION,
         namespace: "team".into(),
         name: "orders".into(),
         id: id.into(),
@@ -206,6 +207,31 @@ fn without_an_explicit_id_an_integration_stays_where_it_is() {
     observed.operators[0] = operator("tenant-a", "team", Scope::Own);
     let decision = check(&Wanted { force: true, ..default }, &observed).expect("kept");
     assert_eq!(decision.id, None);
+}
+
+#[test]
+fn what_a_pipe_made_is_left_to_the_pipe() {
+    let mut observed = with_existing(two_tenants(), Some("tenant-a"));
+    let owners = json!([{"kind": "Pipe", "name": "orders", "controller": true}]);
+    observed.existing.as_mut().expect("there")["metadata"]["ownerReferences"] = owners;
+    let error = check(&wanted("tenant-a"), &observed).expect_err("made by a pipe");
+    assert_eq!(error.exit(), Exit::Refused);
+    assert!(error.message().contains("made by Pipe orders"), "{error}");
+    let decision = check(&Wanted { force: true, ..wanted("tenant-a") }, &observed).expect("forced");
+    assert!(matches!(&decision.remarks[..], [Remark::Warning(_)]), "{decision:?}");
+}
+
+#[test]
+fn an_id_that_is_there_twice_is_told() {
+    let mut observed = two_tenants();
+    observed.operators[1] = operator("tenant-a", "alt", Scope::Cluster);
+    let decision = check(&wanted("tenant-a"), &observed).expect("fine");
+    assert!(
+        matches!(&decision.remarks[..], [Remark::Warning(text)] if text.contains("more than once")),
+        "{decision:?}"
+    );
+    observed.operators[1].state = State::Standby;
+    assert_eq!(check(&wanted("tenant-a"), &observed).expect("fine").remarks, vec![]);
 }
 
 #[test]
