@@ -90,7 +90,7 @@ fn a_pod_that_never_gets_ready_never_acts() {
 fn one_that_holds_its_lease_keeps_others_waiting() {
     let it = Installed::new();
     let operator = pods_of(it.bench.cluster, "camel-k", &it.home, &it.deployment());
-    let operator = operator.args(["--hold-lease", "--lease-duration", "2s"]).start();
+    let operator = operator.args(["--hold-lease", "--lease-duration", "5s"]).start();
     it.wait_held(true);
     let before = it.holder();
     it.scale(0);
