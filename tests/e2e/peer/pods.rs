@@ -26,13 +26,13 @@ impl Installed {
         format!("{}-operator", self.id)
     }
 
-    fn patch(&self, spec: serde_json::Value) {
+    fn patch(&self, spec: &serde_json::Value) {
         let path = format!("/apis/apps/v1/namespaces/{}/deployments/{}", self.home, self.deployment());
         self.bench.cluster.merge(&path, &json!({"spec": spec}));
     }
 
     fn scale(&self, replicas: u8) {
-        self.patch(json!({"replicas": replicas}));
+        self.patch(&json!({"replicas": replicas}));
     }
 
     fn holder(&self) -> String {
@@ -57,6 +57,11 @@ fn it_acts_while_there_is_a_pod() {
     it.bench.phase("integrations", "orders", "Running");
     assert_eq!(variable(&it.bench.deployment("orders"), "CAMEL_K_OPERATOR_ID"), it.id);
 
+    wait_until("the Integration to be ready", DEADLINE, || {
+        let status = it.bench.cluster.get(&it.bench.path("integrations", "orders"))["status"].clone();
+        status["conditions"][0]["type"] == "Ready" && status["conditions"][0]["status"] == "True"
+    });
+
     it.scale(0);
     it.wait_held(false);
     it.bench.create("Integration", "later", &it.id, &image());
@@ -69,13 +74,13 @@ fn it_acts_while_there_is_a_pod() {
 fn a_pod_that_never_gets_ready_never_acts() {
     let it = Installed::new();
     it.scale(0);
-    it.patch(json!({"template": {"metadata": {"annotations": {POD_ANNOTATION: NEVER_READY}}}}));
+    it.patch(&json!({"template": {"metadata": {"annotations": {POD_ANNOTATION: NEVER_READY}}}}));
     let operator = pods_of(it.bench.cluster, "camel-k", &it.home, &it.deployment()).start();
     it.scale(1);
     let pods = format!("/api/v1/namespaces/{}/pods", it.home);
     wait_until("a running pod", DEADLINE, || it.bench.cluster.get(&pods)["items"][0]["status"]["phase"] == "Running");
     assert_eq!(it.holder(), "");
-    it.patch(json!({"template": {"metadata": {"annotations": {POD_ANNOTATION: null}}}}));
+    it.patch(&json!({"template": {"metadata": {"annotations": {POD_ANNOTATION: null}}}}));
     it.wait_held(true);
     assert_eq!(operator.stop(), Some(0));
     assert_eq!(it.holder(), "");
@@ -85,7 +90,7 @@ fn a_pod_that_never_gets_ready_never_acts() {
 fn one_that_holds_its_lease_keeps_others_waiting() {
     let it = Installed::new();
     let operator = pods_of(it.bench.cluster, "camel-k", &it.home, &it.deployment());
-    let operator = operator.args(["--hold-lease", "--lease-duration", "2s"]).start();
+    let operator = operator.args(["--hold-lease", "--lease-duration", "5s"]).start();
     it.wait_held(true);
     let before = it.holder();
     it.scale(0);
