@@ -278,9 +278,7 @@ impl From<ApiError> for Error {
                 Self::not_authorised(format!("the server refused the credentials: {}", error.message()))
                     .hint("log in again, or check the user of the context: kubectl config view --minify")
             }
-            Cause::Status { code: 403, .. } => {
-                Self::not_authorised(text).hint("see what you may do: kubectl auth can-i --list")
-            }
+            Cause::Status { code: 403, .. } => Self::not_authorised(text),
             Cause::Status { code: 404, .. } if error.is_kind_missing() => Self::not_found(
                 "KindNotServed",
                 format!("cannot {}: the cluster does not serve this kind", error.0.what),
@@ -298,9 +296,6 @@ impl From<ApiError> for Error {
             }
             Cause::Unreadable(_) => Self::failed("UnreadableAnswer", text),
         };
-        if out.all_hints().is_empty() {
-            out = out.hint("to see each request: run it again with --verbose --verbose");
-        }
         if let Some(object) = error.0.object {
             out = out.object(object);
         }
