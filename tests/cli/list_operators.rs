@@ -202,9 +202,9 @@ fn sorted_by_a_column() {
         )
     };
     let cluster = [
-        operator("a", "z", "2.9.1", "2026-01-02T00:00:00Z"),
-        operator("b", "y", "2.10.1", "2026-01-01T00:00:00Z"),
-        operator("c", "x", "fork", "2026-01-03T00:00:00Z"),
+        operator("a", "ns-3", "2.9.1", "2026-01-02T00:00:00Z"),
+        operator("b", "ns-2", "2.10.1", "2026-01-01T00:00:00Z"),
+        operator("c", "ns-1", "fork", "2026-01-03T00:00:00Z"),
     ];
     std::fs::write(folder.path().join("cluster.yaml"), cluster.concat()).expect("written");
     for (column, expected) in [
