@@ -57,6 +57,7 @@ pub async fn resource(
         Some(existing) => may_restart(cluster, wanted, existing, &step).await?,
         None => false,
     };
+    ui.on_interrupt("the same command again".to_owned(), undo(session, wanted, existing));
     let applied = cluster.write(&step, false).await.map_err(|error| explain(error, &step))?;
     let resume = if restarts { clear_status(wanted) } else { resume(wanted) };
     ui.on_interrupt(resume, undo(session, wanted, existing));
