@@ -183,7 +183,9 @@ fn lines_match(written: &[&str], printed: &[&str]) -> bool {
 fn without_age(line: &str) -> &str {
     let line = line.trim_end();
     match line.rsplit_once(' ') {
-        Some((before, age)) if age.strip_suffix(['s', 'm']).is_some_and(|number| number.parse::<u32>().is_ok()) => before,
+        Some((before, age)) if age.strip_suffix(['s', 'm']).is_some_and(|number| number.parse::<u32>().is_ok()) => {
+            before
+        }
         _ => line,
     }
 }
