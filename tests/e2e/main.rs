@@ -1,5 +1,8 @@
 //! End-to-end tests: the program on a real API server.
 
+#[path = "../support/example_operator.rs"]
+#[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
+mod example_operator;
 #[path = "../support/kctl.rs"]
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod kctl;
@@ -16,5 +19,6 @@ mod connection;
 mod harness;
 mod install;
 mod list_operators;
+mod peer;
 mod run;
 mod snapshot_contract;
