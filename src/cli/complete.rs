@@ -20,7 +20,7 @@ use clap_complete::{
 
 pub use shells::Shell;
 
-use super::help_args::TOPICS;
+use super::{global::duration, help_args::TOPICS};
 
 use self::{
     names::{Offer, candidates, text},
@@ -122,7 +122,9 @@ impl Line {
         if let Some(namespace) = namespace {
             connection.namespace = Some(namespace.to_owned());
         }
-        query::ask(connection, typed.get("operator_id").map(str::to_owned), question)
+        let timeout = self.request.timeout.as_deref().and_then(|text| duration(text).ok());
+        let patience = timeout.filter(|timeout| !timeout.is_zero()).unwrap_or(query::PATIENCE);
+        query::ask(connection, typed.get("operator_id").map(str::to_owned), question, patience)
     }
 }
 

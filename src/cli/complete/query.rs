@@ -26,10 +26,10 @@ use crate::{
     tenancy::operators::{Operator, Scope, operators},
 };
 
-/// How long a shell waits for an answer.
-const PATIENCE: Duration = Duration::from_millis(700);
-/// How long a request or a credential plugin may take: a plugin is ended while there is somebody to do it.
-const REQUEST: Duration = Duration::from_millis(600);
+/// How long a shell waits for an answer, unless the user wants more.
+pub(super) const PATIENCE: Duration = Duration::from_millis(700);
+/// How much less a request or a credential plugin gets: a plugin is ended while there is somebody to do it.
+const MARGIN: Duration = Duration::from_millis(100);
 /// Where answers are kept, below the cache directory.
 pub(super) const CACHE: &str = "completion";
 
@@ -57,17 +57,22 @@ pub(super) enum Question {
 }
 
 /// The names that answer `question` where `connection` leads; none when nobody answers in time.
-pub(super) fn ask(connection: ConnectOptions, operator_id: Option<String>, question: Question) -> Vec<Offer> {
+pub(super) fn ask(
+    connection: ConnectOptions,
+    operator_id: Option<String>,
+    question: Question,
+    patience: Duration,
+) -> Vec<Offer> {
     let started = Instant::now();
     let (tell, hear) = mpsc::channel();
-    let connection = ConnectOptions { request_timeout: REQUEST, ..connection };
+    let connection = ConnectOptions { request_timeout: patience.saturating_sub(MARGIN).max(MARGIN), ..connection };
     let look = move || Search { connection, operator_id, question, tell }.run();
     if thread::Builder::new().spawn(look).is_err() {
         return Vec::new();
     }
     let mut best = Vec::new();
     // Ends when the thread has ended or the time is over; the last answer is the best.
-    while let Ok(offers) = hear.recv_timeout(PATIENCE.saturating_sub(started.elapsed())) {
+    while let Ok(offers) = hear.recv_timeout(patience.saturating_sub(started.elapsed())) {
         best = offers;
     }
     best

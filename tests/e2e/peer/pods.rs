@@ -71,6 +71,35 @@ fn it_acts_while_there_is_a_pod() {
 }
 
 #[test]
+fn a_switch_under_one_id_touches_nothing() {
+    let it = Installed::new();
+    let (cluster, alt) = (it.bench.cluster, it.bench.cluster.namespace("alt"));
+    let mut standby = cluster.get(&format!("/apis/apps/v1/namespaces/{}/deployments/{}", it.home, it.deployment()));
+    standby["metadata"] = json!({"name": it.deployment(), "namespace": alt, "labels": standby["metadata"]["labels"]});
+    standby["spec"]["replicas"] = json!(0);
+    standby["spec"]["template"]["spec"]["serviceAccountName"] = json!("default");
+    standby["spec"]["template"]["spec"]["serviceAccount"] = json!("default");
+    let standby = cluster.path_of(&cluster.create(&standby));
+    let _old = pods_of(cluster, "camel-k", &it.home, &it.deployment()).start();
+    let _new = pods_of(cluster, "camel-k", &alt, &it.deployment()).start();
+    it.wait_held(true);
+    it.bench.create("Integration", "orders", &it.id, &image());
+    let ready = || it.bench.cluster.get(&it.bench.path("integrations", "orders"));
+    wait_until("the Integration", DEADLINE, || ready()["status"]["conditions"][0]["status"] == "True");
+    let before = ready();
+
+    it.scale(0);
+    it.wait_held(false);
+    cluster.merge(&standby, &json!({"spec": {"replicas": 1}}));
+    let name = format!("{}-lock", it.id);
+    wait_until("the new one", DEADLINE, || !lease_holder(cluster, &alt, &name).is_empty());
+    it.bench.platform(&it.id, &alt);
+    it.bench.create("Integration", "later", &it.id, &image());
+    it.bench.phase("integrations", "later", "Running");
+    assert_eq!(ready(), before);
+}
+
+#[test]
 fn a_pod_that_never_gets_ready_never_acts() {
     let it = Installed::new();
     it.scale(0);
