@@ -4,6 +4,7 @@ mod bind;
 mod completion;
 mod config;
 mod help;
+mod hints;
 mod install;
 mod list_operators;
 pub mod output;
