@@ -67,7 +67,7 @@ pub struct BindArgs {
     pub annotation: Vec<String>,
 
     /// Which resource to write (default: what the cluster serves, and a pipe with -o)
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", ignore_case = true)]
     pub api: Option<ApiChoice>,
 
     /// Do not look whether the Kamelets exist and have the properties

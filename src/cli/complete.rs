@@ -29,6 +29,7 @@ use self::{
     typed::{Typed, unquoted},
 };
 use crate::{
+    cluster::ConnectOptions,
     contracts::{
         FAMILIES, camel_k, camel_traits,
         kinds::{
@@ -37,7 +38,8 @@ use crate::{
         },
     },
     error::{Error, Result},
-    settings::{self, CompletionRequest, vars},
+    settings::{self, CompletionRequest, Settings, vars},
+    tenancy::operators::Operator,
 };
 
 /// Answers a completion script, when one has started this process; else there is nothing to answer.
@@ -75,6 +77,13 @@ pub fn answer(root: fn() -> Command) -> Option<Result<()>> {
 pub fn forget() {
     if let Some(dir) = settings::cache_dir() {
         cache::clear(&dir.join(query::CACHE));
+    }
+}
+
+/// Keeps the ids of all operators of a cluster for completion, when a command has read them anyway.
+pub fn remember(connection: &ConnectOptions, settings: &Settings, operators: &[Operator]) {
+    if connection.from.is_none() {
+        query::remember(connection, settings, operators);
     }
 }
 

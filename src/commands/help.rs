@@ -25,13 +25,9 @@ impl HelpArgs {
         }
         root.build();
         let mut command = &mut root;
-        for word in &self.words {
-            if command.find_subcommand(word).is_none() {
-                return Err(unknown(word, command));
-            }
-            // Found just above; the compiler does not let one search serve both.
-            let Some(next) = command.find_subcommand_mut(word) else { return Err(unknown(word, &root)) };
-            command = next;
+        for (at, word) in self.words.iter().enumerate() {
+            let error = unknown(word, command, &self.words[..at]);
+            command = command.find_subcommand_mut(word).ok_or(error)?;
         }
         let text = command.render_long_help();
         session.ui.help(&text.ansi().to_string(), &text.to_string());
@@ -39,13 +35,14 @@ impl HelpArgs {
     }
 }
 
-fn unknown(word: &str, command: &Command) -> Error {
-    let topics = if command.get_name() == "kctl" { TOPICS } else { &[] };
+fn unknown(word: &str, command: &Command, above: &[String]) -> Error {
+    let topics = if above.is_empty() { TOPICS } else { &[] };
     let commands = command.get_subcommands().map(Command::get_name);
     let known: Vec<&str> = commands.chain(topics.iter().copied()).collect();
     let error = Error::usage(format!("there is no command or topic {word:?}"));
+    let path: String = above.iter().map(|word| format!("{word} ")).collect();
     match nearest(word, known.iter().copied()) {
-        Some(near) => error.hint(format!("did you mean: kctl help {near}")),
+        Some(near) => error.hint(format!("did you mean: kctl help {path}{near}")),
         None => error.hint(format!("there are {}", known.join(", "))).hint("kctl help"),
     }
 }

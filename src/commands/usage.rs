@@ -2,9 +2,12 @@
 
 use std::ffi::OsString;
 
-use clap::{ColorChoice, Command};
+use clap::{
+    ColorChoice, Command,
+    error::{ContextKind, ContextValue},
+};
 
-use crate::{error::Error, settings::Settings};
+use crate::{error::Error, settings::Settings, tenancy::id::nearest};
 
 /// What has to be known of a command line before it is parsed: how to speak about it when that fails.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +71,12 @@ pub fn error(error: &clap::Error, typed: &Typed, root: &Command) -> Error {
     let text = error.render().to_string();
     let message: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
     let message = message.join(" ");
-    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).map(hint);
+    let mut tips: Vec<String> = text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).map(hint).collect();
+    // The parser looks for common beginnings only; letters that are swapped are likelier.
+    if let (true, Some(ContextValue::String(word))) = (tips.is_empty(), error.get(ContextKind::InvalidSubcommand)) {
+        let known = root.get_subcommands().map(Command::get_name);
+        tips.extend(nearest(word, known).map(|near| format!("did you mean '{near}'?")));
+    }
     Error::usage(message.strip_prefix("error: ").unwrap_or(&message))
         .hints(tips)
         .hint(format!("{} --help", typed.command(root)))

@@ -2,9 +2,15 @@
 
 use serde_json::Value;
 
-use crate::error::{Error, ObjectRef, Result};
+use crate::{
+    contracts::kinds::INTEGRATION,
+    error::{Error, ObjectRef, Result},
+};
 
-use super::run::{Remark, Wanted};
+use super::{
+    progress::is_midway,
+    run::{Remark, Wanted, operator_id},
+};
 
 /// Checks the Integration of the Pipe's name: an operator puts what the Pipe says in its place, whoever made it.
 ///
@@ -28,9 +34,30 @@ pub fn check_integration(wanted: &Wanted, integration: Option<&Value>) -> Result
         return Ok(Some(Remark::Warning(what)));
     }
     Err(Error::refused("NameTaken", what)
-        .object(ObjectRef::new("Integration", Some(namespace), name))
+        .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), name))
         .hint("give the binding another name: --name NAME")
         .hint("to have it replaced: --take-over"))
+}
+
+/// What to tell about the Integration of a Pipe that gets another id: in some phases its new operator never looks at the
+/// id and waits for what the former one has begun. Clearing the status before the new operator has it would have the
+/// former one begin anew.
+pub fn midway(id: Option<&str>, existing: Option<&Value>, integration: Option<&Value>) -> Vec<Remark> {
+    let moved = existing.is_some_and(|existing| operator_id(existing) != id);
+    let Some(integration) = integration.filter(|integration| moved && is_midway(integration)) else {
+        return Vec::new();
+    };
+    let text = |pointer: &str| integration.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (namespace, name, phase) = (text("/metadata/namespace"), text("/metadata/name"), text("/status/phase"));
+    let object = format!("{}/{name}", INTEGRATION.result_name());
+    vec![
+        Remark::Warning(format!(
+            "integration {name} is in phase {phase} under its former operator; the new one may wait for that for ever"
+        )),
+        Remark::Hint(format!(
+            "if it stays there: kubectl patch {object} -n {namespace} --subresource=status --type=merge -p '{{\"status\": null}}'"
+        )),
+    ]
 }
 
 #[cfg(test)]
@@ -55,6 +82,19 @@ mod tests {
     fn made_by(kind: &str, name: &str) -> Value {
         json!({"metadata": {"name": "orders", "ownerReferences": [
             {"kind": "Other", "name": "x"}, {"kind": kind, "name": name, "controller": true}]}})
+    }
+
+    #[test]
+    fn an_integration_in_the_middle_of_a_build_is_told_of() {
+        let pipe = |id: &str| json!({"metadata": {"annotations": {"camel.apache.org/operator.id": id}}});
+        let integration =
+            |phase: &str| json!({"metadata": {"name": "orders", "namespace": "team"}, "status": {"phase": phase}});
+        let told = |id, before: &Value, phase| midway(Some(id), Some(before), Some(&integration(phase))).len();
+        assert_eq!(told("b", &pipe("a"), "Building Kit"), 2);
+        assert_eq!(told("b", &pipe("a"), "Running"), 0);
+        assert_eq!(told("a", &pipe("a"), "Building Kit"), 0);
+        assert_eq!(midway(Some("a"), None, Some(&integration("Building Kit"))), []);
+        assert_eq!(midway(Some("b"), Some(&pipe("a")), None), []);
     }
 
     #[test]

@@ -73,6 +73,29 @@ pub(super) fn ask(connection: ConnectOptions, operator_id: Option<String>, quest
     best
 }
 
+/// Keeps what a command has found out anyway. It may take its time, which a credential plugin or a far server may need.
+pub(super) fn remember(connection: &ConnectOptions, settings: &Settings, found: &[Operator]) {
+    let (Ok(place), Some(dir)) = (Place::find(connection, settings), settings::cache_dir()) else { return };
+    for (question, offers) in [(Question::OperatorIds, ids(found)), (Question::Versions, versions(found))] {
+        // It is a help only.
+        let _ = Slot::new(&dir.join(CACHE), &key(question, &place)).write(&plain(offers));
+    }
+}
+
+fn key(question: Question, place: &Place) -> Vec<String> {
+    let mut key = vec![format!("{question:?}")];
+    key.extend(place.identity.iter().cloned());
+    key
+}
+
+/// In order, each once, and only names that objects may have.
+fn plain(mut offers: Vec<Offer>) -> Vec<Offer> {
+    offers.retain(|offer| is_object_name(&offer.name));
+    offers.sort_by(|one, other| one.name.cmp(&other.name));
+    offers.dedup_by(|one, other| one.name == other.name);
+    offers
+}
+
 struct Search {
     connection: ConnectOptions,
     operator_id: Option<String>,
@@ -127,12 +150,11 @@ impl Search {
     }
 
     fn key(&self, place: &Place, settings: &Settings) -> Vec<String> {
-        let mut key = vec![format!("{:?}", self.question)];
-        key.extend(place.identity.iter().cloned());
+        let mut key = key(self.question, place);
         match self.question {
             Question::Objects(_) => key.push(place.namespace.clone()),
             Question::Kamelets(_) => {
-                key.extend([place.namespace.clone(), self.operator_id(settings, place.context.as_deref())])
+                key.extend([place.namespace.clone(), self.operator_id(settings, place.context.as_deref())]);
             }
             _ => {}
         }
@@ -151,11 +173,7 @@ impl Search {
             self.question_to(&cluster, settings).await.ok()
         });
         runtime.shutdown_background();
-        let mut offers = answer?;
-        offers.retain(|offer| is_object_name(&offer.name));
-        offers.sort_by(|one, other| one.name.cmp(&other.name));
-        offers.dedup_by(|one, other| one.name == other.name);
-        Some(offers)
+        answer.map(plain)
     }
 
     async fn question_to(&self, cluster: &Cluster, settings: &Settings) -> Result<Vec<Offer>, ApiError> {

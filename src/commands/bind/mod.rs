@@ -18,7 +18,11 @@ use crate::{
         integration::explicit_id,
         pipe::{Api, Draft, Target, Wish},
     },
-    tenancy::{bind::check_integration, progress::PipeGoal, run},
+    tenancy::{
+        bind::{check_integration, midway},
+        progress::PipeGoal,
+        run,
+    },
 };
 
 impl BindArgs {
@@ -70,6 +74,7 @@ impl BindArgs {
         }
         let target = Target { api, id: decision.id.as_deref(), namespace: Some(&wanted.namespace) };
         let existing = observed.existing.as_ref();
+        tell(ui, midway(decision.id.as_deref(), existing, integration.as_ref()));
         let step = run::step(&wanted, existing, draft.object(target));
         let written = write::resource(session, cluster, &wanted, existing, step, self.dry_run).await?;
         if self.wait {

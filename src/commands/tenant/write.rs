@@ -168,6 +168,11 @@ fn explain(error: ApiError, step: &Step) -> Error {
             .object(ObjectRef::new("Namespace", None, namespace))
             .hint(format!("kubectl create namespace {namespace}"));
     }
+    if matches!(error.code(), Some(400 | 422)) {
+        return Error::usage(format!("the cluster refuses the integration: {}", error.message()))
+            .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), &step.name))
+            .hint("see what it takes: kubectl explain integrations.spec.traits --recursive");
+    }
     let error = Error::from(error);
     if forbidden {
         return error

@@ -94,6 +94,17 @@ fn after_a_move_the_integration_must_follow() {
 }
 
 #[test]
+fn a_move_out_of_the_middle_is_told_of() {
+    let bench = Bench::new();
+    let (a, b) = (bench.operator("tenant-a"), bench.operator("tenant-b"));
+    bench.ready_pipe(&a);
+    bench.integration_status(&json!({"phase": "Building Kit"}));
+    let ran = bench.kctl(&format!("bind -x {b} timer:x log:y --take-over")).run().succeeds();
+    assert!(ran.stderr.contains("is in phase Building Kit under its former operator"), "{ran}");
+    assert!(ran.stderr.contains("kubectl patch integration.camel.apache.org/timer-to-log"), "{ran}");
+}
+
+#[test]
 fn what_nobody_takes_is_explained() {
     let bench = Bench::new();
     let id = bench.operator("tenant");
