@@ -110,11 +110,12 @@ struct Identity {
 
 fn read_json(text: &str, found: &mut Vec<Found>) -> Result<(), Problem> {
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Head>();
+    let (mut line, mut counted) = (1, 0);
     loop {
-        let from = documents.byte_offset();
-        let rest = text[from..].trim_start();
+        let rest = text[documents.byte_offset()..].trim_start();
         let start = text.len() - rest.len();
-        let line = 1 + text[..start].matches('\n').count();
+        line += text[counted..start].matches('\n').count();
+        counted = start;
         if !rest.is_empty() && !rest.starts_with('{') {
             return Err(foreign(line, "not a mapping"));
         }
@@ -250,6 +251,15 @@ mod tests {
         assert_eq!(names(json, true), ["1:apps/v1 Deployment d", "3:v1 Secret s"]);
         assert_eq!(names("{apiVersion: v1, kind: Secret, metadata: {name: s}}", false), ["1:v1 Secret s"]);
         assert_eq!(names("apiVersion: v1\nkind: List\nitems: []\n", false), [""; 0]);
+    }
+
+    #[test]
+    fn a_long_stream_of_json_objects_is_read_in_one_go() {
+        let lines: String = (0..20_000)
+            .map(|index| format!("{{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{{\"name\":\"p{index}\"}}}}\n"))
+            .collect();
+        let found = read(lines.as_bytes(), false).unwrap();
+        assert_eq!((found.len(), found[19_999].line), (20_000, 20_000));
     }
 
     #[test]
