@@ -103,7 +103,7 @@ pub fn main() -> ExitCode {
     let parsed = root.try_get_matches_from_mut(arguments).and_then(|matches| Root::from_arg_matches(&matches));
     let early = |loaded: &Settings, color| {
         let errors_as_json = loaded.errors_as_json || typed.wants_json();
-        Ui::new(Manner { errors_as_json, color, ..Manner::default() }, loaded)
+        Ui::new(Manner { color, errors_as_json, ..Manner::default() }, loaded)
     };
     let (settings, Root { global, verb }) = match (loaded, parsed) {
         (loaded, Err(error)) => {
