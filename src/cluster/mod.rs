@@ -9,6 +9,7 @@ pub mod observe;
 pub mod request;
 mod stack;
 mod stream;
+pub mod switch;
 pub mod wait;
 
 pub use connect::{Cluster, ConnectOptions};

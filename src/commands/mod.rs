@@ -5,6 +5,7 @@ mod list_operators;
 pub mod output;
 mod root;
 pub mod session;
+mod switch_active;
 
 pub use root::main;
 pub use session::Session;

@@ -15,7 +15,7 @@ use crate::{
     ui::{self, Color, Manner, Ui},
 };
 
-use super::{Session, list_operators::ListOperatorsArgs};
+use super::{Session, list_operators::ListOperatorsArgs, switch_active::SwitchActiveArgs};
 
 /// Operators side by side on one Kubernetes cluster: unique ids, clear owners, safe switches
 #[derive(Debug, Parser)]
@@ -31,6 +31,7 @@ struct Root {
 enum Verb {
     Install(InstallArgs),
     ListOperators(ListOperatorsArgs),
+    SwitchActive(Box<SwitchActiveArgs>),
 }
 
 impl Verb {
@@ -39,6 +40,7 @@ impl Verb {
         match self {
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
+            Self::SwitchActive(args) => args.wants_json(),
         }
     }
 
@@ -46,6 +48,7 @@ impl Verb {
         match self {
             Self::Install(args) => args.run(session).await,
             Self::ListOperators(args) => args.run(session).await,
+            Self::SwitchActive(args) => args.run(session).await,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod age;
 pub mod manifest;
+pub mod operation;
 pub mod operators;
 pub mod table;
 pub mod text;
@@ -13,6 +14,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 
+pub use operation::{ChangeLine, OperationReport};
 pub use operators::OperatorList;
 pub use table::Table;
 

@@ -9,4 +9,5 @@ pub mod objects;
 pub mod operators;
 pub mod ownership;
 pub mod plan;
+pub mod switch;
 pub mod version;

@@ -1,0 +1,1 @@
+//! Switching between instances that share an id.
