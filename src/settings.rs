@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs, io,
+    env,
+    ffi::OsString,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -24,6 +26,10 @@ pub mod vars {
     pub const KUBECONFIG: &str = "KUBECONFIG";
     /// Any value turns colour off.
     pub const NO_COLOR: &str = "NO_COLOR";
+    /// Set by the completion scripts: the shell that asks.
+    pub const COMPLETE: &str = "KCTL_COMPLETE";
+    /// Set by the completion scripts: which of the words is being completed; the last one without it.
+    pub const COMPLETE_INDEX: &str = "KCTL_COMPLETE_INDEX";
 }
 
 /// Where a value came from, for notes and error messages.
@@ -94,6 +100,44 @@ pub struct Settings {
     pub errors_as_json: bool,
     /// `NO_COLOR` is set.
     pub no_color: bool,
+}
+
+/// The process as a completion script started it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompletionRequest {
+    /// Name or path of the shell.
+    pub shell: OsString,
+    /// All arguments, the program's name included.
+    pub arguments: Vec<OsString>,
+    /// Which of the words after `--` is being completed.
+    pub index: Option<usize>,
+    /// Where relative paths start.
+    pub current_dir: Option<PathBuf>,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+}
+
+impl CompletionRequest {
+    /// The request, when a completion script started this process.
+    pub fn find() -> Option<Self> {
+        let shell = env::var_os(vars::COMPLETE).filter(|value| !value.is_empty() && value != "0")?;
+        Some(Self {
+            shell,
+            arguments: env::args_os().collect(),
+            index: env::var(vars::COMPLETE_INDEX).ok().and_then(|index| index.parse().ok()),
+            current_dir: env::current_dir().ok(),
+            home: env::home_dir(),
+        })
+    }
+}
+
+/// The folder for what can be fetched again: `$XDG_CACHE_HOME/kctl`, or below `%LOCALAPPDATA%` or `~/.cache`.
+pub fn cache_dir() -> Option<PathBuf> {
+    let named = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    named("XDG_CACHE_HOME")
+        .or_else(|| named("LOCALAPPDATA").filter(|_| cfg!(windows)))
+        .or_else(|| env::home_dir().map(|home| home.join(".cache")))
+        .map(|dir| dir.join("kctl"))
 }
 
 impl Settings {

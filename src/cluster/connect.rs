@@ -55,6 +55,8 @@ pub struct ConnectOptions {
     pub from: Option<PathBuf>,
     /// `--save`.
     pub save: Option<PathBuf>,
+    /// Whether nobody is there to answer or to read: an exec plugin gets no terminal and its messages are dropped.
+    pub unattended: bool,
 }
 
 /// A cluster that can be asked and changed: live, or a snapshot in memory.

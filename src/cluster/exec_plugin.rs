@@ -40,14 +40,14 @@ struct Credential {
 }
 
 /// Runs the exec plugin of `config`, if it has one, and replaces it by the credential it gave.
-pub(super) async fn run_once(config: &mut Config, timeout: Duration) -> Result<()> {
+pub(super) async fn run_once(config: &mut Config, timeout: Duration, unattended: bool) -> Result<()> {
     let Some(plugin) = config.auth_info.exec.take() else { return Ok(()) };
     let command = plugin.command.clone().unwrap_or_default();
     let refused = |what: String| {
         let error = Error::not_authorised(format!("credential plugin {command:?}: {what}"));
         plugin.install_hint.iter().fold(error, |error, hint| error.hint(hint.trim()))
     };
-    let running = process(&plugin).map_err(refused)?.spawn().map_err(|error| refused(error.to_string()))?;
+    let running = process(&plugin, unattended).map_err(refused)?.spawn().map_err(|error| refused(error.to_string()))?;
     let output = if timeout.is_zero() {
         running.wait_with_output().await
     } else {
@@ -76,9 +76,12 @@ pub(super) async fn run_once(config: &mut Config, timeout: Duration) -> Result<(
     Ok(())
 }
 
-fn process(plugin: &ExecConfig) -> std::result::Result<Command, String> {
+fn process(plugin: &ExecConfig, unattended: bool) -> std::result::Result<Command, String> {
     let program = plugin.command.as_deref().ok_or("the kubeconfig names no command")?;
-    let interactive = plugin.interactive_mode != Some(ExecInteractiveMode::Never);
+    if unattended && plugin.interactive_mode == Some(ExecInteractiveMode::Always) {
+        return Err("it needs a terminal".into());
+    }
+    let interactive = !unattended && plugin.interactive_mode != Some(ExecInteractiveMode::Never);
     let request = Request {
         api_version: plugin.api_version.as_deref().unwrap_or("client.authentication.k8s.io/v1"),
         kind: "ExecCredential",
@@ -93,6 +96,7 @@ fn process(plugin: &ExecConfig) -> std::result::Result<Command, String> {
         }
     }
     command.stdin(if interactive { Stdio::inherit() } else { Stdio::null() });
-    command.stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
+    command.stderr(if unattended { Stdio::null() } else { Stdio::inherit() });
+    command.stdout(Stdio::piped()).kill_on_drop(true);
     Ok(command)
 }

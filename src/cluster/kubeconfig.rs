@@ -43,13 +43,13 @@ pub(super) async fn resolve(options: &ConnectOptions, settings: &Settings) -> Re
     };
     config.default_retry = false;
     config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(USER_AGENT)));
-    exec_plugin::run_once(&mut config, options.request_timeout).await?;
+    exec_plugin::run_once(&mut config, options.request_timeout, options.unattended).await?;
     let proxy = proxy_for(&config.cluster_url, own_proxy.as_deref(), &settings.proxies)?;
     Ok(Target { config, proxy, context })
 }
 
 /// Reads and merges the files. As in kubectl a missing file among several is skipped; `--kubeconfig` must exist.
-fn read(options: &ConnectOptions, settings: &Settings) -> Result<Kubeconfig> {
+pub(super) fn read(options: &ConnectOptions, settings: &Settings) -> Result<Kubeconfig> {
     if let Some(path) = &options.kubeconfig {
         return read_file(path)?.ok_or_else(|| Error::usage(format!("kubeconfig {} does not exist", path.display())));
     }
@@ -94,7 +94,7 @@ fn without_kubeconfig(options: &ConnectOptions, settings: &Settings) -> Result<C
 }
 
 /// Chooses the context and writes the override flags into the entries it uses; returns its name.
-fn select(kubeconfig: &mut Kubeconfig, options: &ConnectOptions) -> Result<String> {
+pub(super) fn select(kubeconfig: &mut Kubeconfig, options: &ConnectOptions) -> Result<String> {
     let name = match (&options.context, &kubeconfig.current_context) {
         (Some(name), _) => name.clone(),
         (None, Some(name)) if !name.is_empty() => name.clone(),
@@ -227,7 +227,7 @@ fn proxy_url(kubeconfig: &Kubeconfig, context: &str) -> Option<String> {
 ///
 /// As in client-go, `NO_PROXY` is held against the server's host (kube holds it against the proxy's) and loopback
 /// addresses never go through a proxy of the environment.
-fn proxy_for(server: &http::Uri, own: Option<&str>, proxies: &Proxies) -> Result<Option<Intercept>> {
+pub(super) fn proxy_for(server: &http::Uri, own: Option<&str>, proxies: &Proxies) -> Result<Option<Intercept>> {
     let host = server.host().unwrap_or_default();
     let loopback = host == "localhost"
         || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());

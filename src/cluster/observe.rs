@@ -4,26 +4,25 @@
 //! commands work in and those that claims name. What stays unread is part of the evidence. A kind that is not served
 //! has no objects, so nothing goes unseen. Secrets are never read.
 
+mod locks;
 mod queries;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use serde_json::Value;
 
 use self::queries::{Found, Query, Use};
 use super::{ApiError, Cluster, ListOptions};
 use crate::{
     contracts::{
-        Family,
-        camel_k::DEFAULT_LEASE,
-        kinds::{CONFIG_MAP, DEPLOYMENT, INTEGRATION_PLATFORM, Kind, LEASE, OPERATOR_CLAIM},
+        Family, is_dns_label, is_dns_subdomain,
+        kinds::{CONFIG_MAP, DEPLOYMENT, Kind, LEASE, OPERATOR_CLAIM},
     },
     tenancy::{
         env::ConfigMaps,
-        evidence::{ClaimFacts, Coverage, Evidence, LeaseFacts, PlatformFacts, PointerState, Unseen},
+        evidence::{ClaimFacts, Coverage, Evidence, LeaseFacts, PointerState, Unseen},
         operators::lease_places,
-        ownership::{Locks, NamespaceLocks, PlatformLock},
     },
 };
 
@@ -37,6 +36,8 @@ pub struct Observe {
     pub families: Vec<&'static Family>,
     /// Whether to go through all resources and count the ids they carry.
     pub count_ids: bool,
+    /// Read the Leases of this id only: each is a request of its own.
+    pub leases_of: Option<String>,
 }
 
 /// Deployments and claims that a label selector matches.
@@ -69,7 +70,7 @@ impl Cluster {
             self.in_namespaces(&again, &mut seen).await?;
         }
         self.config_maps(&mut seen).await?;
-        self.leases(&mut seen).await?;
+        self.leases(what, &mut seen).await?;
         Ok(seen.finish())
     }
 
@@ -160,9 +161,14 @@ impl Cluster {
     }
 
     /// The Leases that operators would hold, by name: metadata does not tell who holds one.
-    async fn leases(&self, seen: &mut Seen) -> Result<(), ApiError> {
+    async fn leases(&self, what: &Observe, seen: &mut Seen) -> Result<(), ApiError> {
+        let mut places = lease_places(&seen.evidence);
+        if let Some(id) = &what.leases_of {
+            let names: Vec<String> = what.families.iter().map(|family| family.lease.of(id)).collect();
+            places.retain(|(_, name)| names.contains(name));
+        }
         let mut leases = Vec::new();
-        for ((namespace, _), answer) in self.each(&LEASE, lease_places(&seen.evidence)).await {
+        for ((namespace, _), answer) in self.each(&LEASE, places).await {
             match answer {
                 Ok(object) => leases.extend(object.as_ref().and_then(LeaseFacts::parse)),
                 Err(error) if error.is_forbidden() => {
@@ -175,12 +181,14 @@ impl Cluster {
         Ok(())
     }
 
+    /// Objects by name. Names that no object can have are left out: they come from the cluster and go into a path.
     async fn each(
         &self,
         kind: &Kind,
         places: BTreeSet<(String, String)>,
     ) -> Vec<((String, String), Result<Option<Value>, ApiError>)> {
-        stream::iter(places)
+        let named = places.into_iter().filter(|(namespace, name)| is_dns_label(namespace) && is_dns_subdomain(name));
+        stream::iter(named)
             .map(async |place| {
                 let answer = self.get(kind, Some(&place.0), &place.1).await;
                 (place, answer)
@@ -188,59 +196,6 @@ impl Cluster {
             .buffered(AT_ONCE)
             .collect()
             .await
-    }
-
-    /// What locks namespaces against cluster-wide operators.
-    pub async fn locks(&self, namespaces: impl IntoIterator<Item = &str>) -> Result<Locks, ApiError> {
-        let namespaces: BTreeSet<&str> = namespaces.into_iter().collect();
-        let read: Vec<_> = stream::iter(namespaces)
-            .map(async |namespace| Ok::<_, ApiError>((namespace, self.namespace_locks(namespace).await?)))
-            .buffered(AT_ONCE / 2)
-            .try_collect()
-            .await?;
-        let mut locks = Locks::default();
-        for (namespace, found) in read {
-            locks.set(namespace, found);
-        }
-        Ok(locks)
-    }
-
-    async fn namespace_locks(&self, namespace: &str) -> Result<NamespaceLocks, ApiError> {
-        let metadata = ListOptions { metadata_only: true, ..ListOptions::default() };
-        let (platforms, leases) = tokio::join!(
-            self.list(&INTEGRATION_PLATFORM, Some(namespace), &metadata),
-            self.list(&LEASE, Some(namespace), &metadata),
-        );
-        let platforms = readable(platforms)?.map(|found| {
-            let facts = found.iter().filter_map(PlatformFacts::parse);
-            facts.map(|platform| PlatformLock { name: platform.name, secondary: platform.secondary }).collect()
-        });
-        let leases = match readable(leases)? {
-            Some(found) => Some(found.iter().filter_map(|object| Some(place(object)?.1)).collect()),
-            None => self.named_leases(namespace, platforms.as_deref().unwrap_or_default()).await?,
-        };
-        Ok(NamespaceLocks { platforms, leases })
-    }
-
-    /// The Leases that may lock a namespace, asked for by name by a caller who may not list them.
-    async fn named_leases(
-        &self,
-        namespace: &str,
-        platforms: &[PlatformLock],
-    ) -> Result<Option<BTreeSet<String>>, ApiError> {
-        let named = platforms.iter().map(|platform| crate::contracts::camel_k::FAMILY.lease.of(&platform.name));
-        let wanted = named.chain([DEFAULT_LEASE.to_owned()]).map(|name| (namespace.to_owned(), name)).collect();
-        let mut found = BTreeSet::new();
-        for ((_, name), answer) in self.each(&LEASE, wanted).await {
-            match readable(answer)? {
-                Some(Some(_)) => {
-                    found.insert(name);
-                }
-                Some(None) => {}
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(found))
     }
 
     /// Which operators' Deployments and claims a label selector matches.
@@ -280,6 +235,7 @@ struct Seen {
 
 impl Seen {
     /// Takes an answer in. A refusal is given back in the server's words; a kind that is not served is an empty list.
+    #[allow(clippy::result_large_err, reason = "an error is passed on at most once a command")]
     fn take(
         &mut self,
         query: &Query,
@@ -303,10 +259,11 @@ impl Seen {
             claim.active.iter().chain(&claim.standbys).map(|place| place.namespace.clone()).collect::<Vec<_>>()
         };
         let pointed = self.evidence.pointers.values().filter_map(|pointer| match pointer {
-            PointerState::Says(namespace) if crate::contracts::is_dns_label(namespace) => Some(namespace.clone()),
+            PointerState::Says(namespace) => Some(namespace.clone()),
             _ => None,
         });
-        self.evidence.claims.iter().flat_map(places).chain(pointed).collect()
+        let named = self.evidence.claims.iter().flat_map(places).chain(pointed);
+        named.filter(|namespace| is_dns_label(namespace)).collect()
     }
 
     fn finish(self) -> Evidence {
@@ -324,6 +281,7 @@ fn unseen(kind: &Kind, namespace: Option<&str>, reason: String) -> Unseen {
 }
 
 /// The answer, or `None` when it was refused. What is not served is empty.
+#[allow(clippy::result_large_err, reason = "an error is passed on at most once a command")]
 fn readable<T: Default>(answer: Result<T, ApiError>) -> Result<Option<T>, ApiError> {
     match answer {
         Ok(found) => Ok(Some(found)),

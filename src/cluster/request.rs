@@ -163,7 +163,10 @@ impl ListOptions {
 
 /// Why a request failed.
 #[derive(Clone, Debug)]
-pub struct ApiError {
+pub struct ApiError(Box<Failure>);
+
+#[derive(Clone, Debug)]
+struct Failure {
     what: Arc<str>,
     object: Option<ObjectRef>,
     context: Arc<str>,
@@ -186,7 +189,7 @@ enum Cause {
 impl ApiError {
     /// HTTP status code, when the server answered.
     pub fn code(&self) -> Option<u16> {
-        match &self.cause {
+        match &self.0.cause {
             Cause::Status { code, .. } => Some(*code),
             _ => None,
         }
@@ -194,7 +197,7 @@ impl ApiError {
 
     /// The server's `reason`, empty when it did not answer with one.
     pub fn reason(&self) -> &str {
-        match &self.cause {
+        match &self.0.cause {
             Cause::Status { reason, .. } => reason,
             _ => "",
         }
@@ -202,7 +205,7 @@ impl ApiError {
 
     /// The server's message, or what went wrong on the way.
     pub fn message(&self) -> String {
-        match &self.cause {
+        match &self.0.cause {
             Cause::Status { message, .. } | Cause::Transport { message, .. } | Cause::Unreadable(message) => {
                 message.clone()
             }
@@ -212,7 +215,7 @@ impl ApiError {
 
     /// The fields in conflict, or other causes the server named.
     pub fn causes(&self) -> &[String] {
-        match &self.cause {
+        match &self.0.cause {
             Cause::Status { causes, .. } => causes,
             _ => &[],
         }
@@ -245,7 +248,7 @@ impl ApiError {
 
     /// Whether the request may have been carried out although no good answer came.
     pub fn is_undecided(&self) -> bool {
-        match &self.cause {
+        match &self.0.cause {
             Cause::Status { code, .. } => *code >= 500,
             Cause::Transport { sent, .. } => *sent,
             Cause::Timeout(_) | Cause::Unreadable(_) => true,
@@ -254,7 +257,7 @@ impl ApiError {
 
     fn retry_pause(&self, method: &Method, attempt: u32) -> Option<Duration> {
         let pause = FIRST_PAUSE * 4u32.pow(attempt);
-        match &self.cause {
+        match &self.0.cause {
             // Turned away before it was looked at: safe for writes, too.
             Cause::Status { code: 429, retry_after, .. } => {
                 Some(retry_after.unwrap_or(pause).min(if attempt == 0 { FIRST_PAUSE } else { Duration::from_secs(1) }))
@@ -269,33 +272,35 @@ impl ApiError {
 
 impl From<ApiError> for Error {
     fn from(error: ApiError) -> Self {
-        let text = format!("cannot {}: {}", error.what, error.message());
-        let mut out = match &error.cause {
+        let text = format!("cannot {}: {}", error.0.what, error.message());
+        let mut out = match &error.0.cause {
             Cause::Status { code: 401, .. } => {
                 Self::not_authorised(format!("the server refused the credentials: {}", error.message()))
                     .hint("log in again, or check the user of the context: kubectl config view --minify")
             }
             Cause::Status { code: 403, .. } => Self::not_authorised(text),
-            Cause::Status { code: 404, .. } if error.is_kind_missing() => {
-                Self::not_found("KindNotServed", format!("cannot {}: the cluster does not serve this kind", error.what))
-            }
+            Cause::Status { code: 404, .. } if error.is_kind_missing() => Self::not_found(
+                "KindNotServed",
+                format!("cannot {}: the cluster does not serve this kind", error.0.what),
+            ),
             Cause::Status { code: 404, .. } => Self::not_found("NotFound", text),
             Cause::Status { code: 409, .. } => Self::refused("Conflict", text),
             Cause::Status { .. } => Self::failed("ServerError", text),
             Cause::Timeout(_) => {
-                Self::deadline(format!("{text} ({})", error.server)).hint("raise the limit with --request-timeout")
+                Self::deadline(format!("{text} ({})", error.0.server)).hint("raise the limit with --request-timeout")
             }
             Cause::Transport { hint, .. } => {
-                let failed = Self::failed("Unreachable", format!("cannot reach {}: {}", error.server, error.message()));
+                let failed =
+                    Self::failed("Unreachable", format!("cannot reach {}: {}", error.0.server, error.message()));
                 hint.iter().fold(failed, |failed, hint| failed.hint(*hint))
             }
             Cause::Unreadable(_) => Self::failed("UnreadableAnswer", text),
         };
-        if let Some(object) = error.object {
+        if let Some(object) = error.0.object {
             out = out.object(object);
         }
         debug_assert_ne!(out.exit(), Exit::Done);
-        out.context(&error.context)
+        out.context(&error.0.context)
     }
 }
 
@@ -390,13 +395,13 @@ impl Cluster {
     }
 
     fn failure(&self, call: &Call, cause: Cause) -> ApiError {
-        ApiError {
+        ApiError(Box::new(Failure {
             what: call.what.clone(),
             object: call.object.clone(),
             context: self.context().into(),
             server: self.server().into(),
             cause,
-        }
+        }))
     }
 
     /// The error of an answer that is not what it should be.
@@ -515,15 +520,13 @@ fn explain(error: &(dyn std::error::Error + 'static)) -> (String, Option<&'stati
 mod tests {
     use super::*;
 
+    fn failed(cause: Cause) -> ApiError {
+        ApiError(Box::new(Failure { what: "x".into(), object: None, context: "c".into(), server: "s".into(), cause }))
+    }
+
     #[test]
     fn a_plain_text_404_means_that_the_kind_is_missing() {
-        let error = |body: &str| ApiError {
-            what: "x".into(),
-            object: None,
-            context: "c".into(),
-            server: "s".into(),
-            cause: status_cause(StatusCode::NOT_FOUND, body.as_bytes(), None),
-        };
+        let error = |body: &str| failed(status_cause(StatusCode::NOT_FOUND, body.as_bytes(), None));
         assert!(error("404 page not found\n").is_kind_missing());
         let object_missing = error(r#"{"kind":"Status","reason":"NotFound","message":"pods \"x\" not found"}"#);
         assert!(object_missing.is_not_found() && !object_missing.is_kind_missing());
@@ -532,13 +535,7 @@ mod tests {
 
     #[test]
     fn writes_are_tried_again_only_when_they_were_turned_away() {
-        let error = |code: u16| ApiError {
-            what: "x".into(),
-            object: None,
-            context: "c".into(),
-            server: "s".into(),
-            cause: status_cause(StatusCode::from_u16(code).expect("a code"), b"{}", None),
-        };
+        let error = |code: u16| failed(status_cause(StatusCode::from_u16(code).expect("a code"), b"{}", None));
         assert!(error(429).retry_pause(&Method::POST, 0).is_some());
         assert!(error(503).retry_pause(&Method::POST, 0).is_none());
         assert!(error(503).retry_pause(&Method::GET, 0).is_some());

@@ -226,6 +226,30 @@ mod tests {
         assert!(split(&[br#"{"items":[{"a":}]}"#]).is_err());
     }
 
+    #[test]
+    fn pages_are_followed_to_the_last() {
+        let dump: Vec<Value> = (0..5)
+            .map(|n| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m{n}"), "namespace": "a"}}))
+            .collect();
+        let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+        std::fs::write(file.path(), json!({"apiVersion": "v1", "kind": "List", "items": dump}).to_string()).unwrap();
+        let options = crate::cluster::ConnectOptions { from: Some(file.path().to_owned()), ..Default::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let names = runtime.block_on(async {
+            let cluster = Cluster::connect(&options, &crate::settings::Settings::default(), &mut |_| {}).await.unwrap();
+            let call = Call::list(&crate::contracts::kinds::CONFIG_MAP, None, &crate::cluster::ListOptions::default());
+            let mut names = Vec::new();
+            let paged = call.query([("limit", "2".to_owned())]);
+            let read = cluster.each_item(&paged, |text| {
+                let item: Value = serde_json::from_slice(text)?;
+                names.push(item["metadata"]["name"].as_str().unwrap_or_default().to_owned());
+                Ok(())
+            });
+            read.await.map(|()| names).unwrap()
+        });
+        assert_eq!(names, ["m0", "m1", "m2", "m3", "m4"]);
+    }
+
     fn json() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),

@@ -48,7 +48,8 @@ impl ListOperatorsArgs {
     pub async fn run(self, session: &Session<'_>) -> Result<Exit> {
         let cluster = session.connect().await?;
         let families = self.family.map_or_else(|| FAMILIES.to_vec(), |family| vec![family]);
-        let evidence = cluster.observe(&Observe { families: families.clone(), count_ids: true }).await?;
+        let evidence =
+            cluster.observe(&Observe { families: families.clone(), count_ids: true, leases_of: None }).await?;
         let selected = self.select(cluster, &families).await?;
         let namespace = session.global.namespace.as_deref().filter(|_| !self.all_namespaces);
 
@@ -154,32 +155,27 @@ fn carry(count: u64) -> String {
 /// A kubectl command that lists resources by id, and awk to keep those without an operator.
 fn listing(session: &Session<'_>, orphans: &[&str], evidence: &Evidence, namespace: Option<&str>) -> String {
     let connection = &session.global.connection;
-    let mut command = "kubectl".to_owned();
     let kubeconfig = connection.kubeconfig.as_ref().map(|path| path.display().to_string());
-    for (flag, value) in [("--kubeconfig", kubeconfig.as_ref()), ("--context", connection.context.as_ref())] {
-        if let Some(value) = value {
-            command += &format!(" {flag} {}", quoted(value));
-        }
-    }
-    let mut kinds: Vec<String> = Vec::new();
-    for entry in FAMILIES.iter().flat_map(|family| family.resources) {
-        let here = |id: &&str| evidence.ids.by_kind(id, namespace).contains_key(entry.kind.kind);
-        if orphans.iter().chain([&""]).any(here) {
-            kinds.push(entry.kind.qualified_plural());
-        }
-    }
+    let flags = [("--kubeconfig", kubeconfig.as_ref()), ("--context", connection.context.as_ref())];
+    let flags: String =
+        flags.iter().filter_map(|(flag, value)| Some([" ", flag, " ", &quoted(value.as_ref()?)].concat())).collect();
+    let in_use = |kind: &str| {
+        let mut ids = orphans.iter().copied().chain([""]);
+        ids.any(|id| evidence.ids.by_kind(id, namespace).contains_key(kind))
+    };
+    let kinds = FAMILIES.iter().flat_map(|family| family.resources).filter(|entry| in_use(entry.kind.kind));
+    let kinds: Vec<_> = kinds.map(|entry| entry.kind.qualified_plural()).collect();
     let place = namespace.map_or_else(|| "-A".to_owned(), |namespace| format!("-n {}", quoted(namespace)));
     let key = FAMILIES.iter().find_map(|family| family.id_annotation).unwrap_or_default().replace('.', "\\.");
-    command += &format!(
-        " get {} {place} -o custom-columns='KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,\
-         ID:.metadata.annotations.{key}'",
-        kinds.join(",")
-    );
+    let columns =
+        format!("KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,ID:.metadata.annotations.{key}");
     // Ids come from the cluster: only such as mean nothing to a shell or in a pattern go into the command.
     let plain = |id: &&str| id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    if orphans.iter().all(plain) && orphans.len() <= 8 {
-        let pattern: Vec<_> = std::iter::once("<none>").chain(orphans.iter().copied()).collect();
-        command += &format!(" | awk 'NR==1 || $4==\"\" || $4 ~ /^({})$/'", pattern.join("|"));
-    }
-    command
+    let filter = if orphans.iter().all(plain) && orphans.len() <= 8 {
+        let ids: Vec<_> = std::iter::once("<none>").chain(orphans.iter().copied()).collect();
+        format!(" | awk 'NR==1 || $4==\"\" || $4 ~ /^({})$/'", ids.join("|"))
+    } else {
+        String::new()
+    };
+    format!("kubectl{flags} get {} {place} -o custom-columns='{columns}'{filter}", kinds.join(","))
 }

@@ -2,20 +2,24 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::{
+        complete,
         global::{ColorWhen, GlobalArgs},
         install_args::InstallArgs,
+        run_args::RunArgs,
     },
     error::{Error, Exit, Result},
     settings::Settings,
     ui::{self, Color, Manner, Ui},
 };
 
-use super::{Session, list_operators::ListOperatorsArgs, switch_active::SwitchActiveArgs};
+use super::{
+    Session, completion::CompletionArgs, list_operators::ListOperatorsArgs, switch_active::SwitchActiveArgs,
+};
 
 /// Operators side by side on one Kubernetes cluster: unique ids, clear owners, safe switches
 #[derive(Debug, Parser)]
@@ -29,8 +33,11 @@ struct Root {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Install(InstallArgs),
+    #[command(visible_alias = "completions")]
+    Completion(CompletionArgs),
+    Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
+    Run(Box<RunArgs>),
     SwitchActive(Box<SwitchActiveArgs>),
 }
 
@@ -38,16 +45,20 @@ impl Verb {
     /// Whether the report is JSON, so that errors are, too.
     fn wants_json(&self) -> bool {
         match self {
+            Self::Completion(_) => false,
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
+            Self::Run(args) => args.wants_json(),
             Self::SwitchActive(args) => args.wants_json(),
         }
     }
 
     async fn run(self, session: &Session<'_>) -> Result<Exit> {
         match self {
+            Self::Completion(args) => args.run(session),
             Self::Install(args) => args.run(session).await,
             Self::ListOperators(args) => args.run(session).await,
+            Self::Run(args) => args.run(session).await,
             Self::SwitchActive(args) => args.run(session).await,
         }
     }
@@ -55,6 +66,9 @@ impl Verb {
 
 /// Runs kctl on the process's arguments and returns its exit code.
 pub fn main() -> ExitCode {
+    if let Some(answered) = complete::answer(Root::command) {
+        return answered;
+    }
     let settings = match Settings::load() {
         Ok(settings) => settings,
         Err(error) => return report(&Ui::new(Manner::default(), &Settings::default()), &error),
@@ -94,6 +108,9 @@ async fn run(verb: Verb, session: &Session<'_>) -> Result<Exit> {
         outcome = verb.run(session) => outcome,
         () = ui::interruption() => Err(session.ui.interrupted()),
     };
+    if session.ui.has_applied() {
+        complete::forget();
+    }
     let Some(cluster) = session.connected() else { return outcome };
     let outcome = outcome.map_err(|error| error.context(cluster.context()));
     if outcome.is_ok() || session.ui.has_applied() {
@@ -132,4 +149,21 @@ fn start_log(verbose: u8) {
         tracing_subscriber::fmt().with_env_filter(EnvFilter::new(filter)).with_writer(std::io::stderr).without_time();
     // Only a second call could fail, and there is none.
     let _ = layer.try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Root::command().debug_assert();
+    }
+
+    #[test]
+    fn every_value_is_completed_or_free() {
+        let mut root = Root::command();
+        root.build();
+        assert_eq!(complete::undecided(&root), Vec::<String>::new());
+    }
 }

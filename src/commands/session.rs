@@ -91,6 +91,7 @@ fn options(global: &GlobalArgs) -> ConnectOptions {
         namespace: global.namespace.clone(),
         from: global.snapshot.from.clone(),
         save: global.snapshot.save.clone(),
+        unattended: false,
     }
 }
 

@@ -4,7 +4,9 @@ use super::kinds::{
     BUILD, CAMEL_CATALOG, INTEGRATION, INTEGRATION_KIT, INTEGRATION_PLATFORM, INTEGRATION_PROFILE, KAMELET,
     KAMELET_BINDING, Kind, PIPE,
 };
-use super::{Family, Find, IdSource, IdVariable, LeaseName, Legacy, Lock, MajorMinor, Reconciled, Rules, Watch};
+use super::{
+    Family, Find, IdSource, IdVariable, LeaseName, Legacy, Lock, MajorMinor, Reach, Reconciled, Registry, Rules, Watch,
+};
 
 /// Name of the family.
 pub const NAME: &str = "camel-k";
@@ -39,6 +41,12 @@ pub const INTEGRATION_LABEL: &str = "camel.apache.org/integration";
 pub const CREATED_BY_KIND: &str = "camel.apache.org/created.by.kind";
 /// Label on an Integration that a Pipe made: the name of its creator.
 pub const CREATED_BY_NAME: &str = "camel.apache.org/created.by.name";
+
+/// Label on a Kamelet: `source`, `sink` or `action`.
+pub const KAMELET_TYPE: &str = "camel.apache.org/kamelet.type";
+
+/// Releases whose operator can be installed from plain manifests, newest first.
+pub const RELEASES: &[&str] = &["2.10.1", "2.10.0", "2.9.0", "2.8.1", "2.8.0"];
 
 /// Variable with the operator's id; it wins when it is not empty.
 pub const ENV_KAMEL_OPERATOR_ID: &str = "KAMEL_OPERATOR_ID";
@@ -124,11 +132,15 @@ pub const FAMILY: Family = Family {
         IdVariable { name: ENV_KAMEL_OPERATOR_ID, since: None },
         IdVariable { name: ENV_OPERATOR_ID, since: Some((1, 10, 1)) },
     ]),
-    watch: Watch::Env { name: ENV_WATCH_NAMESPACE, list_since: (2, 11) },
+    watch: Watch::Env { name: ENV_WATCH_NAMESPACE, all: "", absent: Reach::Nothing, list_since: (2, 11) },
     lease: LeaseName::PerId { suffix: "-lock", when_empty: DEFAULT_LEASE, flag: "--leader-election-id" },
     version_label: "app.kubernetes.io/version",
     id_annotation: Some(OPERATOR_ID),
-    registry: Some(INTEGRATION_PLATFORM),
+    registry: Some(Registry {
+        kind: INTEGRATION_PLATFORM,
+        secondary: SECONDARY_PLATFORM,
+        installed: &[(PLATFORM_GENERATED, "true"), (APP, APP_CAMEL_K)],
+    }),
     resources: KINDS,
     rules: RULES,
     rules_until: (3, 0),

@@ -3,7 +3,9 @@
 //! What differs between families of operators is data here, so that the rest of kctl asks a [`Family`] and never a
 //! family's name. A new family is one file with one `Family` constant and one line in [`FAMILIES`].
 
+pub mod camel_dsl;
 pub mod camel_k;
+pub mod camel_traits;
 pub mod kinds;
 pub mod olm;
 pub mod tigera;
@@ -41,8 +43,8 @@ pub struct Family {
     pub version_label: &'static str,
     /// The annotation on a resource that names its operator.
     pub id_annotation: Option<&'static str>,
-    /// The kind whose objects register operators, named by id.
-    pub registry: Option<Kind>,
+    /// The objects that register operators, named by id.
+    pub registry: Option<Registry>,
     /// What its operators reconcile.
     pub resources: &'static [Reconciled],
     /// How versions decide about a resource, oldest first. Empty when a [`Pointer`] decides.
@@ -79,9 +81,20 @@ pub fn family_of_group(group: &str) -> Option<&'static Family> {
 
 /// Whether a text is a DNS-1123 label: what a namespace may be called.
 pub fn is_dns_label(text: &str) -> bool {
+    text.len() <= 63 && is_label_of_any_length(text)
+}
+
+/// Whether a text is a DNS-1123 subdomain: what most objects may be called.
+///
+/// Whatever was read from a cluster and goes into the path of a request is held to this first, since the id of an
+/// operator may be any text, `../../secrets/x` included.
+pub fn is_dns_subdomain(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(is_label_of_any_length)
+}
+
+fn is_label_of_any_length(text: &str) -> bool {
     let alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let ends = text.starts_with(alphanumeric) && text.ends_with(alphanumeric);
-    ends && text.len() <= 63 && text.chars().all(|c| alphanumeric(c) || c == '-')
+    text.starts_with(alphanumeric) && text.ends_with(alphanumeric) && text.chars().all(|c| alphanumeric(c) || c == '-')
 }
 
 /// One way to find Deployments of a family.
@@ -114,6 +127,8 @@ pub struct IdVariable {
 pub enum IdSource {
     /// The first variable of the list that is not empty.
     Env(&'static [IdVariable]),
+    /// What a flag of the command line says; empty without it.
+    Flag(&'static str),
     /// The namespace is the identity: what the variable says when it is set, else the Deployment's namespace.
     Namespace {
         /// The variable that overrides it.
@@ -126,13 +141,28 @@ pub enum IdSource {
 pub enum Watch {
     /// All of them.
     Everything,
-    /// What a variable says: blank is all, else a name. Without the variable the operator does not start.
+    /// What a variable says.
     Env {
         /// Name of the variable.
         name: &'static str,
+        /// The value that means all namespaces; blanks around it do not count.
+        all: &'static str,
+        /// What is watched without the variable.
+        absent: Reach,
         /// The first version that splits a comma-separated list; earlier ones take it as one name.
         list_since: MajorMinor,
     },
+    /// What a flag of the command line says: names with commas between them; all without the flag.
+    Flag(&'static str),
+}
+
+/// What is watched when nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The operator's own namespace.
+    Own,
+    /// Nothing: the operator does not start.
+    Nothing,
 }
 
 /// How the leader-election Lease of an operator is called. It lives in the operator's own namespace.
@@ -160,6 +190,17 @@ impl LeaseName {
             Self::Fixed(name) => name.to_owned(),
         }
     }
+}
+
+/// Objects that register operators, named by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registry {
+    /// Their kind.
+    pub kind: Kind,
+    /// The annotation that makes one secondary when it is `true`: no operator's own.
+    pub secondary: &'static str,
+    /// Labels of those that an operator or an installer made; any of them is enough.
+    pub installed: &'static [(&'static str, &'static str)],
 }
 
 /// A kind that operators of a family reconcile, and since when.
@@ -196,6 +237,8 @@ pub enum Legacy {
 /// What keeps cluster-wide operators away from a namespace that is not their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
+    /// Nothing does.
+    None,
     /// A Lease of this name in the namespace.
     Lease(&'static str),
     /// A Lease in the namespace that is named after a registry object there. The Lease's holder does not matter.
@@ -236,6 +279,17 @@ pub struct Pointer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_may_go_into_a_path() {
+        for good in ["a", "tenant-a-lock", "kube-root-ca.crt", "0.a-b"] {
+            assert!(is_dns_subdomain(good), "{good}");
+        }
+        for bad in ["", "a/b", "..", "../x", "a..b", "A", "a b", "-a", "a-", "a%2e", "a?b", "a\n"] {
+            assert!(!is_dns_subdomain(bad), "{bad}");
+        }
+        assert!(is_dns_label(&"a".repeat(63)) && !is_dns_label(&"a".repeat(64)) && !is_dns_label("a.b"));
+    }
 
     #[test]
     fn families_have_distinct_names_and_groups() {

@@ -56,6 +56,6 @@ pub fn render(report: &impl Report, format: Format, headers: bool) -> Result<Str
         Format::Table | Format::Wide => Ok(report.table(format == Format::Wide).render(headers)),
         Format::Json => Ok(text::escape_controls(&manifest::json(&[report.document()])?)),
         Format::Yaml => manifest::yaml(&[report.document()]),
-        Format::Name => Ok(report.names().iter().map(|name| format!("{}\n", text::clean(name))).collect()),
+        Format::Name => Ok(report.names().iter().flat_map(|name| [text::clean(name), "\n".into()]).collect()),
     }
 }

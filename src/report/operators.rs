@@ -101,7 +101,10 @@ fn ready(operator: &Operator) -> String {
 
 /// A count that may be too low has a plus sign.
 fn resources(operator: &Operator) -> String {
-    let Some(counted) = &operator.resources else { return "<unknown>".into() };
+    let Some(counted) = &operator.resources else {
+        // Either the id could not be read, or the family's resources carry none.
+        return if operator.id_known { String::new() } else { "<unknown>".into() };
+    };
     match (total(&counted.by_kind), counted.complete) {
         (0, false) => "<unknown>".into(),
         (total, false) => format!("{total}+"),

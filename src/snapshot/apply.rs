@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     fields::{self, Difference, FieldSet},
     managed::{Entry, Managed, Operation, Writer},
+    shape::drop_nulls,
     status::ApiError,
 };
 
@@ -67,7 +68,7 @@ pub(super) fn apply(
 
 /// The entry of all that is in an object nobody recorded the writers of, as in a dump without managedFields.
 fn before_first_apply(live: &Value, writer: &Writer, now: &str) -> Entry {
-    let mut fields = FieldSet::of(live);
+    let mut fields = Difference::between(&Value::Object(Map::new()), live).changed;
     fields.retain(|path| path.first().is_none_or(|first| first != "status"));
     let before = Writer {
         manager: BEFORE.to_owned(),
@@ -130,13 +131,6 @@ fn merge(object: &mut Value, config: &Value) {
     }
 }
 
-fn drop_nulls(value: &mut Value) {
-    if let Value::Object(fields) = value {
-        fields.retain(|_, field| !field.is_null());
-        fields.values_mut().for_each(drop_nulls);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -161,7 +155,8 @@ mod tests {
         })
     }
 
-    fn object(data: Value) -> Value {
+    fn object(data: impl Into<Value>) -> Value {
+        let data: Value = data.into();
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data})
     }
 
@@ -221,7 +216,7 @@ mod tests {
             let mut wanted = object(last);
             for object in [&mut two, &mut wanted] {
                 object["metadata"] = json!({});
-                if object["data"].as_object().is_some_and(serde_json::Map::is_empty) {
+                if object["data"].as_object().is_some_and(Map::is_empty) {
                     object.as_object_mut().unwrap().shift_remove("data");
                 }
             }

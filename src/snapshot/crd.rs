@@ -105,6 +105,15 @@ pub(super) fn check(resource: &Resource, crd: &Value) -> Result<(), ApiError> {
     if causes.is_empty() { Ok(()) } else { Err(ApiError::invalid(resource, name, &causes)) }
 }
 
+/// Whether a CRD says that its kind is served.
+pub(super) fn is_established(crd: &Value) -> bool {
+    let conditions = crd["status"]["conditions"].as_array();
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+}
+
 /// Writes the status a CRD has once its names were accepted and its kind is served.
 pub(super) fn establish(crd: &mut Value, now: &str) {
     let mut stored = texts(&crd["status"]["storedVersions"]);
@@ -114,14 +123,15 @@ pub(super) fn establish(crd: &mut Value, now: &str) {
             stored.push(name);
         }
     }
-    let conditions = match crd["status"]["conditions"].as_array() {
-        Some(there) if there.iter().any(|condition| condition["type"] == "Established") => json!(there),
-        _ => json!([
+    let conditions = if is_established(crd) {
+        crd["status"]["conditions"].clone()
+    } else {
+        json!([
             {"type": "NamesAccepted", "status": "True", "lastTransitionTime": now, "reason": "NoConflicts",
              "message": "no conflicts found"},
             {"type": "Established", "status": "True", "lastTransitionTime": now, "reason": "InitialNamesAccepted",
              "message": "the initial names have been accepted"},
-        ]),
+        ])
     };
     let mut status = Map::new();
     status.insert("conditions".into(), conditions);

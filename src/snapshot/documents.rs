@@ -5,7 +5,11 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::yaml::{self, Document, Fault};
+use super::{
+    chunks,
+    head::{Checked, Head},
+    yaml::{Document, Fault},
+};
 
 /// An object as it was found in a file.
 #[derive(Debug)]
@@ -14,7 +18,10 @@ pub(super) struct Found {
     pub kind: String,
     pub namespace: Option<String>,
     pub name: String,
-    /// Compact JSON.
+    pub has_uid: bool,
+    /// Its resourceVersion, when that is a number.
+    pub version: Option<u64>,
+    /// Compact JSON that was checked to be a value.
     pub json: String,
     /// The line its document begins in, from 1.
     pub line: usize,
@@ -40,14 +47,10 @@ pub(super) fn read(bytes: &[u8], named_json: bool) -> Result<Vec<Found>, Problem
     })?;
     let text = text.trim_start_matches('\u{feff}');
     let mut found = Vec::new();
-    if named_json || text.trim_start().starts_with('{') {
-        match read_json(text, &mut found) {
-            // `{a: b}` is YAML, not JSON.
-            Err(Problem::Syntax(_)) if !named_json => found.clear(),
-            done => return done.map(|()| found),
-        }
+    if named_json || looks_like_json(text) {
+        return read_json(text, &mut found).map(|()| found);
     }
-    for (line, document) in yaml::documents(text) {
+    for (line, document) in chunks::documents(text) {
         match document.map_err(Problem::Syntax)? {
             Document::Empty => {}
             Document::Other => return Err(foreign(line, "not a mapping")),
@@ -55,6 +58,11 @@ pub(super) fn read(bytes: &[u8], named_json: bool) -> Result<Vec<Found>, Problem
         }
     }
     Ok(found)
+}
+
+/// Whether a text begins as a JSON object does; `{a: b}` is YAML.
+fn looks_like_json(text: &str) -> bool {
+    text.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(['"', '}']))
 }
 
 fn foreign(line: usize, why: impl Into<String>) -> Problem {
@@ -89,65 +97,48 @@ fn is_list(kind: &str, metadata: Option<&Value>) -> bool {
     kind.ends_with("List") && metadata.is_none_or(|metadata| metadata["name"].is_null())
 }
 
-/// The parts of an object that tell what it is.
-#[derive(Deserialize)]
-struct Head<'a> {
-    #[serde(rename = "apiVersion", default)]
-    api_version: Value,
-    #[serde(default)]
-    kind: Value,
-    #[serde(borrow, default)]
-    metadata: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    items: Option<&'a RawValue>,
-}
-
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Identity {
     name: Option<String>,
     namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
 }
 
 fn read_json(text: &str, found: &mut Vec<Found>) -> Result<(), Problem> {
-    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Head>();
     loop {
-        let rest = text[documents.byte_offset()..].trim_start();
-        let line = 1 + text[..text.len() - rest.len()].matches('\n').count();
+        let from = documents.byte_offset();
+        let rest = text[from..].trim_start();
+        let start = text.len() - rest.len();
+        let line = 1 + text[..start].matches('\n').count();
+        if !rest.is_empty() && !rest.starts_with('{') {
+            return Err(foreign(line, "not a mapping"));
+        }
         match documents.next() {
             None => return Ok(()),
-            Some(Ok(document)) => json_document(document.get(), line, found)?,
-            Some(Err(error)) => return Err(syntax(&error, line, true)),
+            Some(Ok(head)) => json_document(&head, &text[start..documents.byte_offset()], line, found)?,
+            Some(Err(error)) => return Err(syntax(&error)),
         }
     }
 }
 
-/// A fault of the JSON parser, whose lines count from the beginning of what it was given.
-fn syntax(error: &serde_json::Error, line: usize, absolute: bool) -> Problem {
+fn syntax(error: &serde_json::Error) -> Problem {
     let text = error.to_string();
     let why = text.split(" at line ").next().unwrap_or(&text).to_owned();
-    let line = if absolute { error.line().max(1) } else { line + error.line().max(1) - 1 };
-    Problem::Syntax(Fault { line, why })
+    Problem::Syntax(Fault { line: error.line().max(1), why })
 }
 
-fn json_document(json: &str, line: usize, found: &mut Vec<Found>) -> Result<(), Problem> {
-    if !json.starts_with('{') {
-        return Err(foreign(line, "not a mapping"));
-    }
-    let head: Head = serde_json::from_str(json).map_err(|error| syntax(&error, line, false))?;
+fn json_document(head: &Head<'_>, json: &str, line: usize, found: &mut Vec<Found>) -> Result<(), Problem> {
     let metadata: Option<Value> = head.metadata.and_then(|raw| serde_json::from_str(raw.get()).ok());
-    let kind = head.kind.as_str().unwrap_or_default();
-    if let Some(items) = head.items.filter(|_| is_list(kind, metadata.as_ref())) {
-        let api_version = head.api_version.as_str().unwrap_or_default();
-        let items: Option<Vec<&RawValue>> =
-            serde_json::from_str(items.get()).map_err(|_| foreign(line, "items is not a list"))?;
-        return items
-            .into_iter()
-            .flatten()
+    match head.elements().filter(|_| is_list(&head.kind, metadata.as_ref())) {
+        Some(items) => items
+            .iter()
             .enumerate()
-            .try_for_each(|(index, raw)| item(raw.get(), api_version, kind, line, index, found));
+            .try_for_each(|(index, raw)| item(raw.get(), &head.api_version, &head.kind, line, index, found)),
+        None => one(compact(json), line, found),
     }
-    one(compact(json), line, found)
 }
 
 /// An item of a list. Those of lists of built-in kinds do not say what they are: the list does.
@@ -178,28 +169,34 @@ fn item(
 }
 
 fn one(json: Cow<'_, str>, line: usize, found: &mut Vec<Found>) -> Result<(), Problem> {
-    let head: Head = serde_json::from_str(&json).map_err(|_| foreign(line, "not a mapping"))?;
-    let (api_version, kind) = (head.api_version.as_str().unwrap_or_default(), head.kind.as_str().unwrap_or_default());
+    let head: Head = serde_json::from_str(&json).map_err(|error| foreign(line, error.to_string()))?;
+    let Head { api_version, kind, metadata, items } = head;
     if api_version.is_empty() || kind.is_empty() {
         return Err(foreign(line, "no apiVersion and kind"));
     }
     if api_version.starts_with("kustomize.config.k8s.io/") {
         return Err(Problem::Kustomization);
     }
-    let identity: Identity = match head.metadata {
-        Some(raw) => {
-            serde_json::from_str(raw.get()).map_err(|_| foreign(line, format!("the metadata of a {kind} is wrong")))?
-        }
-        None => Identity::default(),
-    };
-    let Some(name) = identity.name.filter(|name| !name.is_empty()) else {
+    let wrong = || foreign(line, format!("the metadata of a {kind} is wrong"));
+    let metadata = metadata.map_or("{}", RawValue::get);
+    for part in [metadata, items.map_or("null", RawValue::get)] {
+        serde_json::from_str::<Checked>(part).map_err(|error| foreign(line, error.to_string()))?;
+    }
+    let identity: Identity = serde_json::from_str(metadata).map_err(|_| wrong())?;
+    let present = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let Some(name) = present(identity.name) else {
         return Err(foreign(line, format!("a {kind} without metadata.name")));
     };
-    // What is kept as text is parsed here once, so that it can be parsed later.
-    serde_json::from_str::<Checked>(&json).map_err(|error| foreign(line, error.to_string()))?;
-    let (api_version, kind) = (api_version.to_owned(), kind.to_owned());
-    let namespace = identity.namespace.filter(|namespace| !namespace.is_empty());
-    found.push(Found { api_version, kind, namespace, name, json: json.into_owned(), line });
+    found.push(Found {
+        api_version,
+        kind,
+        namespace: present(identity.namespace),
+        name,
+        has_uid: present(identity.uid).is_some(),
+        version: identity.resource_version.and_then(|version| version.parse().ok()),
+        json: json.into_owned(),
+        line,
+    });
     Ok(())
 }
 
@@ -227,59 +224,6 @@ fn compact(json: &str) -> Cow<'_, str> {
     }
     out.push_str(&json[from..]);
     Cow::Owned(out)
-}
-
-/// Any JSON that can be parsed into a value, parsed into nothing.
-struct Checked;
-
-impl<'de> Deserialize<'de> for Checked {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CheckedVisitor)
-    }
-}
-
-struct CheckedVisitor;
-
-impl<'de> serde::de::Visitor<'de> for CheckedVisitor {
-    type Value = Checked;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Checked, E> {
-        Ok(Checked)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Checked, E> {
-        Ok(Checked)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Checked, E> {
-        Ok(Checked)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Checked, E> {
-        Ok(Checked)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Checked, E> {
-        Ok(Checked)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Checked, E> {
-        Ok(Checked)
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Checked, A::Error> {
-        while seq.next_element::<Checked>()?.is_some() {}
-        Ok(Checked)
-    }
-
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Checked, A::Error> {
-        while map.next_entry::<Checked, Checked>()?.is_some() {}
-        Ok(Checked)
-    }
 }
 
 #[cfg(test)]

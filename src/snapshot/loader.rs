@@ -10,6 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
+    crd,
     documents::{self, Found, Problem},
     files,
     object::{FileId, Object, Origin},
@@ -132,7 +133,7 @@ impl Loader {
     /// Puts every object in its place.
     fn place(mut self, default_namespace: &str) -> Result<(Store, Vec<String>)> {
         let mut seen: HashMap<String, (FileId, usize)> = HashMap::with_capacity(self.found.len());
-        let highest = self.found.iter().filter_map(|(_, found)| resource_version(&found.json)).max();
+        let highest = self.found.iter().filter_map(|(_, found)| found.version).max();
         self.store.saw_version(highest.unwrap_or_default());
         for (file, found) in std::mem::take(&mut self.found) {
             let (group, _) = group_and_version(&found.api_version);
@@ -163,23 +164,27 @@ impl Loader {
         found: Found,
     ) -> Object {
         let origin = Origin::Loaded(file, store::Added::default());
-        let has_version = resource_version(&found.json).is_some_and(|version| version > 1);
-        let json = if found.namespace.as_deref() == namespace && has_version {
+        let is_complete = found.has_uid && found.version.is_some_and(|version| version > 1);
+        let json = if is_complete && found.namespace.as_deref() == namespace && !store::is_crd(resource) {
             match Object::from_json(found.json, origin) {
-                Ok(object) if object.meta().uid.is_some_and(|uid| !uid.is_empty()) => return object,
-                Ok(object) => object.json().to_owned(),
+                Ok(object) => return object,
                 Err(json) => json,
             }
         } else {
             found.json
         };
         let mut value: Value = serde_json::from_str(&json).unwrap_or_default();
-        let metadata = super::write::metadata(&mut value);
+        let metadata = super::shape::metadata(&mut value);
         match namespace {
             Some(namespace) => drop(metadata.insert("namespace".into(), json!(namespace))),
             None => drop(metadata.shift_remove("namespace")),
         }
-        let added = store::complete(&mut self.store, resource, key, &mut value["metadata"]);
+        let mut added = store::complete(&mut self.store, resource, key, &mut value["metadata"]);
+        if store::is_crd(resource) && !crd::is_established(&value) {
+            let now = value["metadata"]["creationTimestamp"].as_str().unwrap_or("1970-01-01T00:00:00Z").to_owned();
+            crd::establish(&mut value, &now);
+            added.status = true;
+        }
         Object::new(value, Origin::Loaded(file, added))
     }
 
@@ -204,19 +209,4 @@ fn kustomize(directory: &Path) -> String {
 
 fn group_and_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
-}
-
-/// The resourceVersion of an object, when it is a number.
-fn resource_version(json: &str) -> Option<u64> {
-    #[derive(serde::Deserialize)]
-    struct Versioned {
-        metadata: Option<Version>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Version {
-        #[serde(rename = "resourceVersion")]
-        resource_version: Option<String>,
-    }
-    let parsed: Versioned = serde_json::from_str(json).ok()?;
-    parsed.metadata?.resource_version?.parse().ok()
 }

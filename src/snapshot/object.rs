@@ -42,6 +42,8 @@ pub(super) type FileId = u32;
 pub(super) struct Added {
     pub uid: bool,
     pub resource_version: bool,
+    /// The status of a CRD whose kind is served.
+    pub status: bool,
 }
 
 impl Origin {

@@ -8,9 +8,10 @@ use super::{
     call::{Call, Reply},
     managed::Operation,
     request::Unknown,
+    shape::meta,
     status::{ApiError, Cause},
     store, validate,
-    write::meta,
+    write::Records,
     yaml,
 };
 
@@ -35,9 +36,9 @@ impl Call<'_> {
             _ if strategic => {
                 let message =
                     format!("the body of the request was in an unknown format - accepted media types include: {TYPES}");
-                return Err(ApiError::unsupported_media_type(message));
+                return Err(ApiError::unsupported_here(message));
             }
-            _ => return Err(ApiError::unsupported_media_type("415: Unsupported Media Type")),
+            _ => return Err(ApiError::unsupported_media_type()),
         };
         let live = self.stored()?.value_as(&self.api_version());
         if self.target.subresource.as_deref() == Some("scale") {
@@ -49,7 +50,7 @@ impl Call<'_> {
         self.same_uid(&live, &object)?;
         self.refuse_or_drop_unknown_of_patch(&mut object)?;
         let writer = self.writer(Operation::Update);
-        let object = self.change(&live, object, Some(&writer))?;
+        let object = self.change(&live, object, Records::Kept(&writer))?;
         Ok(self.answer(StatusCode::OK, &object))
     }
 
@@ -68,20 +69,18 @@ impl Call<'_> {
         let mut object = applied.object;
         if let Some(live) = live {
             self.same_uid(&live, &config)?;
-            applied.managed.write(&mut object);
             object["metadata"]["resourceVersion"] = json!(meta(&config, "resourceVersion"));
-            let object = self.change(&live, object, None)?;
+            let object = self.change(&live, object, Records::Given(applied.managed))?;
             return Ok(self.answer(StatusCode::OK, &object));
         }
         if !meta(&config, "uid").is_empty() {
-            return Err(self.immutable_uid(meta(&config, "uid")));
+            return Err(ApiError::no_such_uid(&self.resource, self.name(), meta(&config, "uid")));
         }
         if self.target.subresource.is_some() {
             return Err(ApiError::not_found(&self.resource, self.name()));
         }
         object["metadata"]["name"] = json!(self.name());
-        applied.managed.write(&mut object);
-        let mut object = self.add(object, None)?;
+        let mut object = self.add(object, Records::Given(applied.managed))?;
         if self.query.dry_run && !meta(&config, "resourceVersion").is_empty() {
             object["metadata"]["resourceVersion"] = config["metadata"]["resourceVersion"].clone();
         }
@@ -197,7 +196,7 @@ impl Call<'_> {
         *at = replicas;
         object["metadata"]["resourceVersion"] = scale["metadata"]["resourceVersion"].clone();
         let writer = self.writer(Operation::Update);
-        let object = self.change(&live, object, Some(&writer))?;
+        let object = self.change(&live, object, Records::Kept(&writer))?;
         self.scale(&object)
     }
 }

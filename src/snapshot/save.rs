@@ -102,9 +102,11 @@ fn in_order(store: &Store, taken: impl Fn(&Object) -> bool) -> Vec<&Object> {
 /// An object as it is saved: without what loading put into it, when it is otherwise as it was.
 fn saved(object: &Object) -> Value {
     let mut value = object.value();
-    if let Origin::Loaded(_, added) = object.origin
-        && let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut)
-    {
+    let Origin::Loaded(_, added) = object.origin else { return value };
+    if let Some(fields) = value.as_object_mut().filter(|_| added.status) {
+        fields.shift_remove("status");
+    }
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         if added.uid {
             metadata.shift_remove("uid");
         }

@@ -94,6 +94,12 @@ impl ApiError {
         Self::conflict(&resource.qualified(), &resource.group, &resource.plural, name, &why)
     }
 
+    /// An apply names the uid of an object that is not there.
+    pub(super) fn no_such_uid(resource: &Resource, name: &str, uid: &str) -> Self {
+        let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+        Self::conflict(&resource.qualified(), &resource.group, &resource.plural, name, &why)
+    }
+
     /// A precondition of a delete does not hold. The server names the kind here, not the resource.
     pub(super) fn precondition(resource: &Resource, name: &str, field: &str, asked: &str, is: &str) -> Self {
         let end = if field == "UID" { "been deleted and then recreated" } else { "been modified" };
@@ -173,8 +179,14 @@ impl ApiError {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).details(json!({}))
     }
 
-    pub(super) fn unsupported_media_type(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message).details(json!({}))
+    /// A patch of a type no resource takes.
+    pub(super) fn unsupported_media_type() -> Self {
+        Self::unsupported_here("415: Unsupported Media Type").details(json!({}))
+    }
+
+    /// A patch of a type this resource does not take.
+    pub(super) fn unsupported_here(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
     }
 
     pub(super) fn method_not_allowed() -> Self {

@@ -197,7 +197,7 @@ fn hash(seed: &str) -> impl AsRef<[u8]> + std::ops::Deref<Target = [u8]> {
 pub(super) fn complete(store: &mut Store, resource: &Resource, key: &str, metadata: &mut Value) -> Added {
     let lacks = |field: &str| metadata[field].as_str().is_none_or(str::is_empty);
     let version = metadata["resourceVersion"].as_str().and_then(|version| version.parse::<u64>().ok());
-    let added = Added { uid: lacks("uid"), resource_version: version.is_none_or(|version| version < 2) };
+    let added = Added { uid: lacks("uid"), resource_version: version.is_none_or(|version| version < 2), status: false };
     if added.uid {
         metadata["uid"] = json!(uid(&format!("{}/{key}", resource.qualified())));
     }

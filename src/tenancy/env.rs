@@ -93,9 +93,8 @@ impl Environment {
                         found = Setting::Value(value.clone());
                     }
                 }
-                Some(None) => {}
                 None if found == Setting::Absent => found = Setting::Hidden(format!("<configmap {}>", from.name)),
-                None => {}
+                Some(None) | None => {}
             }
         }
         for (at, (name, source)) in self.entries.iter().enumerate() {

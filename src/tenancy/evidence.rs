@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::env::{ConfigMaps, Environment, PodFacts};
-use crate::contracts::{Family, Find, camel_k, olm};
+use crate::contracts::{Family, Find, olm};
 
 /// A kind of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,8 +122,8 @@ pub struct DeploymentFacts {
     pub labels: BTreeMap<String, String>,
     /// Wanted pods; 1 when the manifest does not say.
     pub replicas: u64,
-    /// Ready pods.
-    pub ready_replicas: u64,
+    /// Ready pods; `None` in a manifest, which has no status.
+    pub ready_replicas: Option<u64>,
     /// The operator container's image.
     pub image: Option<String>,
     /// The operator container's arguments, after those of its command.
@@ -161,7 +161,7 @@ impl DeploymentFacts {
         Some(Self {
             family,
             replicas: count("/spec/replicas").unwrap_or(1),
-            ready_replicas: count("/status/readyReplicas").unwrap_or(0),
+            ready_replicas: object.get("status").map(|_| count("/status/readyReplicas").unwrap_or(0)),
             image: text(container, "/image"),
             args: words("command").chain(words("args")).filter_map(Value::as_str).map(str::to_owned).collect(),
             environment: Environment::parse(container),
@@ -268,10 +268,10 @@ impl ClaimFacts {
 }
 
 /// A registry object: an `IntegrationPlatform`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct PlatformFacts {
     /// Its family.
-    pub family: &'static str,
+    pub family: &'static Family,
     /// Namespace.
     pub namespace: String,
     /// Name.
@@ -291,16 +291,17 @@ pub struct PlatformFacts {
 }
 
 impl PlatformFacts {
-    /// Reads an `IntegrationPlatform`.
-    pub fn parse(object: &Value) -> Option<Self> {
+    /// Reads a registry object; `None` for a family without a registry.
+    pub fn parse(family: &'static Family, object: &Value) -> Option<Self> {
+        let registry = family.registry?;
         let meta = Meta::of(object)?;
         let annotations = strings(object.pointer("/metadata/annotations"));
         let label = |key: &str, value: &str| meta.labels.get(key).is_some_and(|found| found == value);
         Some(Self {
-            family: camel_k::NAME,
-            id: annotations.get(camel_k::OPERATOR_ID).filter(|id| !id.is_empty()).cloned(),
-            secondary: annotations.get(camel_k::SECONDARY_PLATFORM).is_some_and(|value| value == "true"),
-            installed: label(camel_k::PLATFORM_GENERATED, "true") || label(camel_k::APP, camel_k::APP_CAMEL_K),
+            family,
+            id: family.id_annotation.and_then(|key| annotations.get(key)).filter(|id| !id.is_empty()).cloned(),
+            secondary: annotations.get(registry.secondary).is_some_and(|value| value == "true"),
+            installed: registry.installed.iter().any(|(key, value)| label(key, value)),
             phase: text(object, "/status/phase").filter(|phase| !phase.is_empty()),
             version: text(object, "/status/version"),
             namespace: meta.namespace,

@@ -5,17 +5,12 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{
-    contracts,
-    error::{Error, ObjectRef, Result},
-};
+use crate::error::{Error, ObjectRef, Result};
 
 use super::{
     claim::{Claim, Instance, Operation, Standing, standing},
-    evidence::IdsInUse,
     objects::{Mark, kind_of, owned_step, place_of},
     operators::{Operator, with_id},
-    ownership::{self, Locks, Resource, Takes},
     plan::{OWNER, Step, Write},
 };
 
@@ -83,7 +78,8 @@ pub enum ClaimMove {
 
 /// Decides how the wish may come to hold the id.
 ///
-/// `holder` is asked for only when another instance holds the claim; `now` is the server's time.
+/// `holder` is asked for only when another instance holds the claim; `known` are the operators that evidence tells of;
+/// `now` is the server's time.
 ///
 /// # Errors
 /// The id is taken, an operation is under way, or a rival uses the id (all exit 3).
@@ -91,17 +87,17 @@ pub fn claim_move(
     wish: &Wish<'_>,
     claim: Option<&Claim>,
     holder: Option<&Holder>,
-    rivals: &[Rival],
+    known: &[Operator],
     now: Timestamp,
 ) -> Result<ClaimMove> {
     let object = ObjectRef::new("OperatorClaim", None, super::claim::name(wish.family, wish.id));
     match (standing(claim, wish.instance), claim) {
         (Standing::Free, None) => {
-            refuse_rivals(wish, rivals)?;
+            refuse_rivals(wish, &rivals(wish, known, now))?;
             Ok(ClaimMove::Create(Claim::new(wish.family, wish.id, wish.instance, wish.operation, wish.ignored)))
         }
         (Standing::Free, Some(claim)) => {
-            refuse_rivals(wish, rivals)?;
+            refuse_rivals(wish, &rivals(wish, known, now))?;
             Ok(ClaimMove::Swap(claim.take_over(wish.instance, wish.operation)))
         }
         (Standing::Ours, Some(claim)) => Ok(ClaimMove::Keep(claim.clone())),
@@ -135,7 +131,7 @@ pub fn claim_move(
             }
             Ok(ClaimMove::Swap(claim.take_over(wish.instance, wish.operation)))
         }
-        (Standing::Held(active), claim) => Err(id_taken(wish, &active, claim, now).object(object)),
+        (Standing::Held(active), claim) => Err(id_taken(wish, &active, claim, known, now).object(object)),
         // A standing other than Free comes from a claim.
         (_, None) => Err(Error::failed("NoClaim", format!("the claim of operator id {} vanished", wish.id))),
     }
@@ -155,7 +151,12 @@ fn busy(id: &str, operation: &Operation) -> Error {
     error
 }
 
-fn id_taken(wish: &Wish<'_>, active: &Instance, claim: Option<&Claim>, now: Timestamp) -> Error {
+fn id_taken(wish: &Wish<'_>, active: &Instance, claim: Option<&Claim>, known: &[Operator], now: Timestamp) -> Error {
+    let at_holder = |found: &&Operator| {
+        found.namespace == active.namespace && found.deployment.as_ref() == Some(&active.deployment)
+    };
+    let version = with_id(known, wish.family, wish.id).find(at_holder).and_then(|found| found.version.clone());
+    let version = version.map(|version| format!(", version {version}")).unwrap_or_default();
     let since = claim
         .and_then(Claim::created)
         .map(|created| format!(", claimed {} ago", age(now, created)))
@@ -163,7 +164,7 @@ fn id_taken(wish: &Wish<'_>, active: &Instance, claim: Option<&Claim>, now: Time
     Error::refused(
         "IdTaken",
         format!(
-            "operator id {} is taken: Deployment {} in namespace {}{since}",
+            "operator id {} is taken: Deployment {} in namespace {}{version}{since}",
             wish.id, active.deployment, active.namespace
         ),
     )
@@ -240,53 +241,6 @@ pub fn rivals(wish: &Wish<'_>, operators: &[Operator], now: Timestamp) -> Vec<Ri
         .collect()
 }
 
-/// A group of existing resources that a new operator takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// Kind.
-    pub kind: String,
-    /// Namespace.
-    pub namespace: String,
-    /// The id they carry; empty for none.
-    pub id: String,
-    /// How many.
-    pub count: u64,
-    /// Ids of operators that take them already: two takers.
-    pub others: Vec<String>,
-    /// Whether it depends on something unknown.
-    pub depends: bool,
-}
-
-/// Which existing resources the new operator takes, by the ownership rule.
-pub fn taken(new: &Operator, operators: &[Operator], locks: &Locks, ids: &IdsInUse) -> Vec<Taken> {
-    let Some(family) = contracts::family(new.family) else { return Vec::new() };
-    let mut out = Vec::new();
-    for (id, kind, namespace, count) in ids.groups() {
-        let Some(reconciled) = family.reconciled(kind) else { continue };
-        let resource = Resource {
-            kind: reconciled.kind,
-            namespace: namespace.to_owned(),
-            name: String::new(),
-            id: Some(id.to_owned()).filter(|id| !id.is_empty()),
-        };
-        let by_new = ownership::decide(&resource, std::slice::from_ref(new), locks);
-        let takes = by_new.verdicts.first().map_or(Takes::No, |verdict| verdict.takes);
-        if takes == Takes::No {
-            continue;
-        }
-        let others = ownership::decide(&resource, operators, locks).owners.into_iter().filter(|owner| *owner != new.id);
-        out.push(Taken {
-            kind: kind.to_owned(),
-            namespace: namespace.to_owned(),
-            id: id.to_owned(),
-            count,
-            others: others.collect(),
-            depends: takes == Takes::Depends,
-        });
-    }
-    out
-}
-
 /// Definitions of kinds: created when absent, never replaced; kctl's own may be upgraded.
 ///
 /// # Errors
@@ -335,6 +289,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tenancy::operators::State;
 
     fn operation() -> Operation {
         Operation {
@@ -357,7 +312,7 @@ mod tests {
         claim: Option<&Claim>,
         take_over: bool,
         holder: Option<&Holder>,
-        rivals: &[Rival],
+        rivals: &[Operator],
         now: &str,
     ) -> Result<ClaimMove> {
         let wish = Wish {
@@ -402,11 +357,10 @@ mod tests {
 
     #[test]
     fn evidence_blocks_a_new_claim_only() {
-        let rival = |name: &str| Rival {
-            kind: "Deployment",
-            namespace: "seeded".into(),
-            name: name.into(),
-            about: String::new(),
+        let rival = |name: &str| {
+            let mut operator = Operator::at("camel-k", "a", "seeded", State::Active);
+            (operator.deployment, operator.deployment_uid) = (Some(name.to_owned()), Some("uid".to_owned()));
+            operator
         };
         assert!(decide(None, false, None, &[rival("x")], SOON).is_err());
         assert!(decide(None, false, None, &[rival("ignored")], SOON).is_ok());

@@ -1,6 +1,8 @@
 //! From evidence to operators: who is there, under which id, in which state.
 
 mod build;
+#[cfg(test)]
+mod families;
 mod identity;
 #[cfg(test)]
 mod tests;
@@ -62,7 +64,7 @@ impl Scope {
 /// The state of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// It runs.
+    /// It runs, or nothing is known to the contrary.
     Active,
     /// It should run and has no ready pod.
     NotReady,

@@ -58,6 +58,7 @@ impl NamespaceLocks {
 
     fn locked(&self, lock: Lock, family: &Family) -> Option<bool> {
         match lock {
+            Lock::None => Some(false),
             Lock::Lease(name) => self.leases.as_ref().map(|leases| leases.contains(name)),
             Lock::Registry { primary_only } => {
                 let count = |platform: &&PlatformLock| !(primary_only && platform.secondary);
@@ -88,6 +89,12 @@ impl Locks {
 
     fn locked(&self, namespace: &str, lock: Lock, family: &Family) -> Option<bool> {
         self.0.get(namespace).and_then(|locks| locks.locked(lock, family))
+    }
+}
+
+impl<N: Into<String>> FromIterator<(N, NamespaceLocks)> for Locks {
+    fn from_iter<I: IntoIterator<Item = (N, NamespaceLocks)>>(namespaces: I) -> Self {
+        Self(namespaces.into_iter().map(|(namespace, locks)| (namespace.into(), locks)).collect())
     }
 }
 

@@ -7,5 +7,9 @@ mod kctl;
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod testbed;
 
+mod connection;
 mod harness;
 mod install;
+mod list_operators;
+mod run;
+mod snapshot_contract;

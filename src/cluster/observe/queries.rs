@@ -59,10 +59,13 @@ pub(super) fn of(what: &Observe) -> Vec<Query> {
     }
     for family in &what.families {
         if let Some(registry) = family.registry {
-            queries.push(query(registry, whole(), Use::Platform, Some(family)));
+            queries.push(query(registry.kind, whole(), Use::Platform, Some(family)));
         }
         if family.id_annotation.is_some() && what.count_ids {
-            let counted = family.resources.iter().filter(|entry| entry.counted && Some(entry.kind) != family.registry);
+            let counted = family
+                .resources
+                .iter()
+                .filter(|entry| entry.counted && family.registry.is_none_or(|registry| registry.kind != entry.kind));
             queries
                 .extend(counted.map(|entry| query(entry.kind, ListOptions::cached_metadata(), Use::Ids, Some(family))));
         }
@@ -116,8 +119,8 @@ impl Query {
                 let wanted = |claim: &ClaimFacts| self.families.iter().any(|family| family.name == claim.family);
                 evidence.claims.extend(objects.filter_map(ClaimFacts::parse).filter(wanted));
             }
-            (Use::Platform, _) => {
-                for platform in objects.filter_map(PlatformFacts::parse) {
+            (Use::Platform, Some(family)) => {
+                for platform in objects.filter_map(|object| PlatformFacts::parse(family, object)) {
                     evidence.ids.add(platform.id.as_deref().unwrap_or_default(), self.kind.kind, &platform.namespace);
                     evidence.platforms.push(platform);
                 }
@@ -129,7 +132,7 @@ impl Query {
                         .extend(objects.clone().filter_map(|object| SubscriptionFacts::parse(family, object)));
                 }
             }
-            (Use::Ids | Use::Deployment, _) => {}
+            (Use::Ids | Use::Deployment | Use::Platform, _) => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 mod carry_out;
 mod observe;
 mod render;
+mod tenants;
 mod wish;
 
 use jiff::Timestamp;
@@ -72,13 +73,16 @@ impl InstallArgs {
             ignored: &self.ignore_evidence,
             operation: &operation,
         };
-        let seen = observe::cluster(cluster, session, &wish, &operator, &self).await?;
+        let seen = observe::cluster(cluster, &wish, &operator, &self).await?;
         let plan = self.plan(&wish, &operator, &seen)?;
         self.preflight(cluster, &plan).await?;
         if let Some(where_) = self.dry_run {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
-        observe::ask_about_resources(session, cluster, &id, &seen).await?;
+        observe::say_unseen(ui, &seen, &id);
+        if !matches!(plan.claim, ClaimMove::Keep(_)) {
+            tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
+        }
         ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
         carry_out::install(session, cluster, &wish, &operator, plan).await?;
         if operator.platform().is_none() && !seen.has_platform {
@@ -114,7 +118,7 @@ impl InstallArgs {
     fn plan(&self, wish: &Wish<'_>, operator: &Operator<'_>, seen: &observe::Seen) -> Result<Plan> {
         let own = Mark { label: ID_LABEL, value: Some(operator.id) };
         let shared = Mark { label: SHARED_LABEL, value: None };
-        let claim = install::claim_move(wish, seen.claim.as_ref(), seen.holder.as_ref(), &seen.rivals, seen.now)?;
+        let claim = install::claim_move(wish, seen.claim.as_ref(), seen.holder.as_ref(), &seen.known, seen.now)?;
         let replicas = match &claim {
             ClaimMove::Keep(claim) => claim.replicas(wish.instance),
             ClaimMove::Create(_) | ClaimMove::Swap(_) => 0,

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::{
     cli::install_args::InstallArgs,
     cluster::{ApiError, Cluster, access::Right},
-    commands::Session,
-    contracts::kinds::{
-        CLUSTER_ROLE_BINDING, DEPLOYMENT, INTEGRATION_PLATFORM, LEASE, NAMESPACE, OPERATOR_CLAIM, ROLE_BINDING, SECRET,
+    contracts::{
+        camel_k::FAMILY,
+        kinds::{DEPLOYMENT, INTEGRATION_PLATFORM, LEASE, NAMESPACE, OPERATOR_CLAIM, ROLE_BINDING, SECRET},
     },
     error::{Error, ObjectRef, Result},
     manifests::{
@@ -19,9 +19,13 @@ use crate::{
     },
     tenancy::{
         claim::{self, Claim, Instance, Standing, standing},
-        install::{Existing, Holder, Rival, Wish, key},
-        plan::{CLAIM_MANAGER, OWNER, Step, Write},
+        evidence::{Evidence, LeaseFacts},
+        install::{self, Existing, Holder, Rival, Wish, key},
+        objects::{kind_of, place_of},
+        operators::{Operator as KnownOperator, operators},
+        plan::{OWNER, Step, Write},
     },
+    ui::Ui,
 };
 
 use super::Plan;
@@ -39,8 +43,10 @@ pub struct Seen {
     pub claim: Option<Claim>,
     /// What became of the claim's holder, when that is somebody else.
     pub holder: Option<Holder>,
-    /// What uses the id without a claim.
-    pub rivals: Vec<Rival>,
+    /// What tells of operators, and the ids in use.
+    pub evidence: Evidence,
+    /// The operators that it tells of.
+    pub known: Vec<KnownOperator>,
     /// Definitions that the cluster should have.
     pub kinds: Vec<Value>,
     /// Whether the operator has a platform already.
@@ -113,13 +119,7 @@ pub fn objects(operator: &Operator<'_>) -> Vec<Value> {
 }
 
 /// Reads everything the plan depends on, side by side.
-pub async fn cluster(
-    cluster: &Cluster,
-    session: &Session<'_>,
-    wish: &Wish<'_>,
-    operator: &Operator<'_>,
-    args: &InstallArgs,
-) -> Result<Seen> {
+pub async fn cluster(cluster: &Cluster, wish: &Wish<'_>, operator: &Operator<'_>, args: &InstallArgs) -> Result<Seen> {
     let kinds = match (&args.crds, args.skip_crds) {
         (Some(path), _) => crds::from_documents(super::render::documents(path)?, &path.display().to_string())?,
         (None, true) => Vec::new(),
@@ -130,23 +130,25 @@ pub async fn cluster(
     wanted.extend(shared_rbac(args.tenant_role));
     wanted.extend(kinds.iter().cloned());
     let claim_name = claim::name(wish.family, wish.id);
-    let (existing, claim, namespace, platform) = tokio::try_join!(
+    let (existing, claim, namespace, platform, evidence) = tokio::try_join!(
         find(cluster, &wanted),
         read_claim(cluster, &claim_name),
         async { cluster.get(&NAMESPACE, None, operator.namespace).await.map_err(Error::from) },
         async { optional(cluster.get(&INTEGRATION_PLATFORM, Some(operator.namespace), operator.id).await) },
+        super::tenants::evidence(cluster, wish.id, true),
     )?;
     let holder = match standing(claim.as_ref(), wish.instance) {
         Standing::Held(active) if wish.take_over => Some(holder(cluster, &active, wish.id).await?),
         _ => None,
     };
-    let _ = session;
+    let now = cluster.server_time();
     Ok(Seen {
-        now: cluster.server_time(),
+        now,
+        known: operators(&evidence, now),
+        evidence,
         existing,
         claim,
         holder,
-        rivals: Vec::new(),
         kinds,
         has_platform: platform.is_some(),
         namespace,
@@ -171,8 +173,7 @@ fn optional(found: Result<Option<Value>, ApiError>) -> Result<Option<Value>> {
 async fn find(cluster: &Cluster, wanted: &[Value]) -> Result<Existing> {
     let lookups = wanted.iter().map(|object| async move {
         let path = key(object)?;
-        let (kind, (namespace, name)) =
-            (crate::tenancy::objects::kind_of(object)?, crate::tenancy::objects::place_of(object));
+        let (kind, (namespace, name)) = (kind_of(object)?, place_of(object));
         let found = optional(cluster.get(&kind, namespace, name).await)?;
         Ok::<_, Error>(found.map(|found| (path, found)))
     });
@@ -189,12 +190,9 @@ async fn holder(cluster: &Cluster, active: &Instance, id: &str) -> Result<Holder
         Err(error) => return Err(error.into()),
         Ok(None) => {}
     }
-    let lease = crate::contracts::camel_k::FAMILY.lease.of(id);
+    let lease = FAMILY.lease.of(id);
     match cluster.get(&LEASE, Some(&active.namespace), &lease).await {
-        Ok(Some(lease))
-            if crate::tenancy::evidence::LeaseFacts::parse(&lease)
-                .is_some_and(|lease| lease.is_live(cluster.server_time())) =>
-        {
+        Ok(Some(lease)) if LeaseFacts::parse(&lease).is_some_and(|lease| lease.is_live(cluster.server_time())) => {
             there("its lease is being renewed")
         }
         Err(error) if error.is_forbidden() => there("you may not read its lease"),
@@ -205,19 +203,9 @@ async fn holder(cluster: &Cluster, active: &Instance, id: &str) -> Result<Holder
 
 /// What uses the id without a claim, by a consistent read.
 pub async fn rivals(cluster: &Cluster, wish: &Wish<'_>) -> Result<Vec<Rival>> {
-    let family = &crate::contracts::camel_k::FAMILY;
-    let found = cluster
-        .list(&DEPLOYMENT, None, &crate::cluster::ListOptions::labelled("camel.apache.org/component=operator"))
-        .await?;
-    let evidence = crate::tenancy::evidence::Evidence {
-        deployments: found
-            .iter()
-            .filter_map(|object| crate::tenancy::evidence::DeploymentFacts::parse(family, object))
-            .collect(),
-        ..Default::default()
-    };
+    let evidence = super::tenants::evidence(cluster, wish.id, false).await?;
     let now = cluster.server_time();
-    Ok(crate::tenancy::install::rivals(wish, &crate::tenancy::operators::operators(&evidence, now), now))
+    Ok(install::rivals(wish, &operators(&evidence, now), now))
 }
 
 /// Checks the rights for every write of the plan; what access reviews cannot see is tried as a dry run.
@@ -265,8 +253,22 @@ impl Plan {
     }
 }
 
-/// Says which resources the operator will take and asks, when there are any.
-pub async fn ask_about_resources(_session: &Session<'_>, _cluster: &Cluster, _id: &str, _seen: &Seen) -> Result<()> {
-    let _ = (CLUSTER_ROLE_BINDING, CLAIM_MANAGER);
-    Ok(())
+/// Warns of what the check of the id could not look at.
+pub fn say_unseen(ui: &Ui, seen: &Seen, id: &str) {
+    let blind: Vec<String> = seen
+        .evidence
+        .unseen
+        .iter()
+        .filter(|unseen| unseen.namespace.is_none())
+        .map(|unseen| unseen.source.clone())
+        .collect();
+    if !blind.is_empty() {
+        ui.warn(&format!(
+            "you may not list {} in all namespaces: whether an operator without a claim uses the id {id}, and which resources it will take, was checked only where you may read",
+            blind.join(", ")
+        ));
+    }
+    for operator in seen.known.iter().filter(|operator| !operator.id_known) {
+        ui.warn(&format!("the id of operator {} cannot be read ({}); it may be {id}", operator.place(), operator.id));
+    }
 }

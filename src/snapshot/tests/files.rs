@@ -74,6 +74,31 @@ fn what_holds_no_objects_is_told() {
 }
 
 #[test]
+fn crds_that_were_loaded_serve_their_kind_and_are_saved_as_they_were() {
+    let text = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: parties.odd.io\n\
+                spec:\n  group: odd.io\n  scope: Cluster\n  names:\n    plural: parties\n    kind: Party\n  versions:\n  \
+                - name: v1\n    served: true\n    storage: true\n";
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("crd.yaml");
+    fs::write(&path, text).unwrap();
+    let snapshot = load(&path);
+    let crd = get(&snapshot, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/parties.odd.io").body;
+    assert_eq!(crd["status"]["conditions"][1]["type"], "Established");
+    assert_eq!(
+        post(
+            &snapshot,
+            "/apis/odd.io/v1/parties",
+            &json!({"apiVersion": "odd.io/v1", "kind": "Party",
+        "metadata": {"name": "p"}})
+        )
+        .code,
+        201
+    );
+    snapshot.save(&path).unwrap();
+    assert!(fs::read_to_string(&path).unwrap().starts_with(&format!("---\n{text}---\n")));
+}
+
+#[test]
 fn an_empty_directory_is_an_empty_cluster() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(get(&load(dir.path()), "/api/v1/namespaces").names().len(), 4);
@@ -227,12 +252,13 @@ proptest! {
     #[test]
     fn a_merge_patch_does_what_the_standard_says(live in tree(), patched in tree()) {
         let snapshot = Snapshot::empty();
-        let object = json!({"metadata": {"name": "a"}, "data": live});
-        post(&snapshot, "/api/v1/namespaces/default/configmaps", &object);
-        let answer = patch(&snapshot, "/api/v1/namespaces/default/configmaps/a", MERGE, &json!({"data": patched}));
-        let mut wanted = json!({"data": live});
-        json_patch::merge(&mut wanted, &json!({"data": patched}));
-        prop_assert_eq!(answer.body.get("data"), wanted.get("data"));
+        let pipes = "/apis/camel.apache.org/v1/namespaces/default/pipes";
+        let object = json!({"apiVersion": "camel.apache.org/v1", "kind": "Pipe", "metadata": {"name": "a"}, "spec": live});
+        prop_assert_eq!(post(&snapshot, pipes, &object).code, 201);
+        let answer = patch(&snapshot, &format!("{pipes}/a"), MERGE, &json!({"spec": patched}));
+        let mut wanted = json!({"spec": live});
+        json_patch::merge(&mut wanted, &json!({"spec": patched}));
+        prop_assert_eq!(answer.body.get("spec"), wanted.get("spec"));
     }
 }
 

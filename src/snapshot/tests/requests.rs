@@ -109,7 +109,8 @@ fn a_dry_run_changes_nothing() {
     let before = get(&snapshot, &format!("{MAPS}/a"));
     let tried = patch(&snapshot, &format!("{MAPS}/a?dryRun=All"), MERGE, &json!({"data": {"k": "v"}}));
     assert_eq!(tried.body["data"], json!({"k": "v"}));
-    delete(&snapshot, &format!("{MAPS}/a?dryRun=All"), &json!({}));
+    delete(&snapshot, &format!("{MAPS}/a"), &json!({"dryRun": ["All"]}));
+    send(&snapshot, "DELETE", &format!("{MAPS}/a?dryRun=All"), "", JSON, "");
     assert_eq!(get(&snapshot, &format!("{MAPS}/a")), before);
 }
 

@@ -11,13 +11,17 @@ use crate::tenancy::evidence::{ClaimFacts, DeploymentFacts, Evidence, Place, Pla
 
 /// All operators that evidence tells of, by id, family, namespace and Deployment. `now` is the server's clock.
 pub fn operators(evidence: &Evidence, now: Timestamp) -> Vec<Operator> {
-    let mut all: Vec<Operator> =
-        FAMILIES.iter().flat_map(|family| Rows { family, evidence, now, rows: Vec::new() }.build()).collect();
+    let mut all: Vec<Operator> = FAMILIES.iter().flat_map(|family| of_family(family, evidence, now)).collect();
     all.sort_by(|a, b| {
         let key = |row: &'_ Operator| (row.id.clone(), row.family, row.namespace.clone(), row.deployment.clone());
         key(a).cmp(&key(b))
     });
     all
+}
+
+/// The operators of one family, in no order.
+pub(super) fn of_family(family: &'static Family, evidence: &Evidence, now: Timestamp) -> Vec<Operator> {
+    Rows { family, evidence, now, found: Vec::new() }.build()
 }
 
 /// Namespace and name of every Lease that an operator of this evidence would hold.
@@ -37,8 +41,7 @@ pub fn lease_places(evidence: &Evidence) -> BTreeSet<(String, String)> {
         }
     }
     for platform in evidence.platforms.iter().filter(|platform| platform.is_named_like_its_id()) {
-        let Some(family) = contracts::family(platform.family) else { continue };
-        places.insert((platform.namespace.clone(), family.lease.of(platform.stands_for())));
+        places.insert((platform.namespace.clone(), platform.family.lease.of(platform.stands_for())));
     }
     places
 }
@@ -47,7 +50,7 @@ struct Rows<'a> {
     family: &'static Family,
     evidence: &'a Evidence,
     now: Timestamp,
-    rows: Vec<Operator>,
+    found: Vec<Operator>,
 }
 
 impl Rows<'_> {
@@ -64,7 +67,7 @@ impl Rows<'_> {
         self.add_subscriptions();
         self.add_platforms();
         self.add_details();
-        self.rows
+        self.found
     }
 
     fn add_deployment(&mut self, deployment: &DeploymentFacts) {
@@ -72,13 +75,13 @@ impl Rows<'_> {
         // Where the namespace is the identity, two Deployments in it are one operator that elects one of its pods.
         if matches!(self.family.id, IdSource::Namespace { .. })
             && let Some(same) =
-                self.rows.iter_mut().find(|row| row.namespace == deployment.namespace && row.id == identity.id)
+                self.found.iter_mut().find(|row| row.namespace == deployment.namespace && row.id == identity.id)
         {
             same.replicas = Some(same.replicas.unwrap_or(0) + deployment.replicas);
-            same.ready_replicas = Some(same.ready_replicas.unwrap_or(0) + deployment.ready_replicas);
+            same.ready_replicas = same.ready_replicas.zip(deployment.ready_replicas).map(|(one, other)| one + other);
             return;
         }
-        let state = if deployment.ready_replicas > 0 { State::Active } else { State::NotReady };
+        let state = if deployment.ready_replicas == Some(0) { State::NotReady } else { State::Active };
         let mut row = Operator::at(self.family.name, identity.id, &deployment.namespace, state);
         row.id_known = identity.id_known;
         row.scope = identity.scope;
@@ -87,20 +90,20 @@ impl Rows<'_> {
         row.deployment_uid.clone_from(&deployment.uid);
         row.image.clone_from(&deployment.image);
         row.replicas = Some(deployment.replicas);
-        row.ready_replicas = Some(deployment.ready_replicas);
+        row.ready_replicas = deployment.ready_replicas;
         row.managed_by = deployment.managed_by.map(str::to_owned);
         row.created_at = deployment.created_at;
         row.evidence.insert(Source::Deployment);
         let lease = deployment_lease(self.family, deployment, &row.id);
         row.lease = self.lease(&deployment.namespace, &lease);
-        self.rows.push(row);
+        self.found.push(row);
     }
 
     /// States that follow from more than one Deployment: of the same id, or beside a pointer.
     fn judge_deployments(&mut self) {
         let pointer = self.pointer();
-        let places: Vec<_> = self.rows.iter().map(|row| (row.id.clone(), row.id_known)).collect();
-        for row in &mut self.rows {
+        let places: Vec<_> = self.found.iter().map(|row| (row.id.clone(), row.id_known)).collect();
+        for row in &mut self.found {
             let same_id = places.iter().filter(|(id, known)| *known && *id == row.id).count();
             let claim = self.evidence.claims.iter().find(|claim| is_of(claim, self.family, row));
             if let Some(claim) = claim {
@@ -136,12 +139,12 @@ impl Rows<'_> {
             return;
         }
         let deployed = self
-            .rows
+            .found
             .iter()
             .any(|row| row.id_known && row.id == claim.id && row.evidence.contains(&Source::Deployment));
         let places = claim.active.iter().map(|place| (Role::Active, place));
         for (role, place) in places.chain(claim.standbys.iter().map(|place| (Role::Standby, place))) {
-            if self.rows.iter().any(|row| is_at(row, place)) {
+            if self.found.iter().any(|row| is_at(row, place)) {
                 continue;
             }
             let seen = self.evidence.deployments_seen.has(&place.namespace);
@@ -158,14 +161,14 @@ impl Rows<'_> {
             row.operation.clone_from(&claim.operation);
             row.created_at = claim.created_at;
             row.evidence.insert(Source::Claim);
-            self.rows.push(row);
+            self.found.push(row);
         }
     }
 
     fn add_pointer(&mut self) {
         let Some(PointerState::Says(id)) = self.pointer() else { return };
         let mut named = false;
-        for row in self.rows.iter_mut().filter(|row| row.id == id) {
+        for row in self.found.iter_mut().filter(|row| row.id == id) {
             row.evidence.insert(Source::Pointer);
             named = true;
         }
@@ -175,7 +178,7 @@ impl Rows<'_> {
         let state = if self.evidence.deployments_seen.has(&id) { State::Dangling } else { State::Active };
         let mut row = Operator::at(self.family.name, &id, &id, state);
         row.evidence.insert(Source::Pointer);
-        self.rows.push(row);
+        self.found.push(row);
     }
 
     fn add_subscriptions(&mut self) {
@@ -185,7 +188,7 @@ impl Rows<'_> {
             let ids = variables.iter().map(|v| found.environment.get(v.name, &pod, &self.evidence.config_maps));
             let Some((id, known)) = ids.into_iter().find_map(non_empty) else { continue };
             let mut told = false;
-            for row in self.rows.iter_mut().filter(|row| row.id == id) {
+            for row in self.found.iter_mut().filter(|row| row.id == id) {
                 told = true;
                 if row.namespace == found.namespace {
                     row.evidence.insert(Source::Subscription);
@@ -203,18 +206,18 @@ impl Rows<'_> {
             row.managed_by = Some("olm".into());
             row.created_at = found.created_at;
             row.evidence.insert(Source::Subscription);
-            self.rows.push(row);
+            self.found.push(row);
         }
     }
 
     /// Platforms named like an id that nothing else told of.
     fn add_platforms(&mut self) {
-        let told: Vec<String> = self.rows.iter().filter(|row| row.id_known).map(|row| row.id.clone()).collect();
+        let told: Vec<String> = self.found.iter().filter(|row| row.id_known).map(|row| row.id.clone()).collect();
         let candidates: Vec<&PlatformFacts> = self
             .evidence
             .platforms
             .iter()
-            .filter(|platform| platform.family == self.family.name && platform.is_named_like_its_id())
+            .filter(|platform| platform.family.name == self.family.name && platform.is_named_like_its_id())
             .filter(|platform| !told.iter().any(|id| id == platform.stands_for()))
             .filter(|platform| self.may_be_an_operators(platform))
             .collect();
@@ -230,7 +233,7 @@ impl Rows<'_> {
             let mut row = Operator::at(self.family.name, platform.stands_for(), &platform.namespace, state);
             row.version.clone_from(&platform.version);
             row.created_at = platform.created_at;
-            self.rows.push(row);
+            self.found.push(row);
         }
     }
 
@@ -240,16 +243,18 @@ impl Rows<'_> {
         let lease = self.family.lease.of(&platform.name);
         marked
             || self.lease(&platform.namespace, &lease).is_some()
-            || !self.rows.iter().any(|row| row.state.acts() && row.watches(&platform.namespace) == Some(true))
+            || !self.found.iter().any(|row| row.state.acts() && row.watches(&platform.namespace) == Some(true))
     }
 
     /// Leases, platforms and resources, which only add to a row.
     fn add_details(&mut self) {
-        for at in 0..self.rows.len() {
-            let row = &self.rows[at];
+        for at in 0..self.found.len() {
+            let row = &self.found[at];
             let lease = row.lease.clone().or_else(|| self.lease(&row.namespace, &self.family.lease.of(&row.id)));
             let mut of_row = self.evidence.platforms.iter().filter(|platform| {
-                platform.family == row.family && platform.namespace == row.namespace && platform.stands_for() == row.id
+                platform.family.name == row.family
+                    && platform.namespace == row.namespace
+                    && platform.stands_for() == row.id
             });
             let platform =
                 of_row.clone().find(|platform| platform.name == row.id).or_else(|| of_row.next()).map(|found| {
@@ -264,7 +269,7 @@ impl Rows<'_> {
                 by_kind: self.evidence.ids.by_kind(&row.id, None),
                 complete: self.evidence.ids_are_complete(self.family),
             });
-            let row = &mut self.rows[at];
+            let row = &mut self.found[at];
             let added = [
                 (Source::Lease, lease.is_some()),
                 (Source::Platform, platform.is_some()),
@@ -283,7 +288,7 @@ impl Rows<'_> {
     /// The state of an id that has no Deployment.
     fn undeployed(&self, id: &str, namespace: &str) -> State {
         let platform = self.evidence.platforms.iter().any(|platform| {
-            platform.family == self.family.name && platform.namespace == namespace && platform.stands_for() == id
+            platform.family.name == self.family.name && platform.namespace == namespace && platform.stands_for() == id
         });
         let lease = self.lease(namespace, &self.family.lease.of(id));
         if platform && lease.is_some_and(|lease| lease.live) { State::External } else { State::Missing }

@@ -3,7 +3,7 @@
 use semver::Version;
 
 use super::Scope;
-use crate::contracts::{IdSource, IdVariable, Watch};
+use crate::contracts::{IdSource, IdVariable, Reach, Watch};
 use crate::tenancy::env::{ConfigMaps, Setting};
 use crate::tenancy::evidence::DeploymentFacts;
 use crate::tenancy::version;
@@ -28,6 +28,7 @@ pub fn identify(deployment: &DeploymentFacts, maps: &ConfigMaps) -> Identity {
     let parsed = version.as_deref().and_then(version::parse);
     let id = match deployment.family.id {
         IdSource::Env(variables) => from_variables(deployment, maps, variables, parsed.as_ref()),
+        IdSource::Flag(flag) => Setting::Value(deployment.flag(flag).unwrap_or_default().to_owned()),
         IdSource::Namespace { env } => match deployment.environment.get(env, &deployment.pod, maps) {
             Setting::Absent => Setting::Value(deployment.namespace.clone()),
             set => set,
@@ -64,21 +65,36 @@ fn from_variables(
 }
 
 fn scope(deployment: &DeploymentFacts, maps: &ConfigMaps, version: Option<&Version>) -> Scope {
-    let Watch::Env { name, list_since } = deployment.family.watch else { return Scope::Cluster };
-    let value = match deployment.environment.get(name, &deployment.pod, maps) {
-        Setting::Absent if deployment.environment.secret_that_may_set(name).is_some() => return Scope::Unknown,
-        Setting::Absent => return Scope::Namespaces(Vec::new()),
-        Setting::Hidden(_) => return Scope::Unknown,
-        Setting::Value(value) => value,
-    };
-    if value.trim().is_empty() {
-        return Scope::Cluster;
+    match deployment.family.watch {
+        Watch::Everything => Scope::Cluster,
+        Watch::Flag(flag) => match deployment.flag(flag) {
+            None | Some("") => Scope::Cluster,
+            Some(names) => of_names(deployment, split(names)),
+        },
+        Watch::Env { name, all, absent, list_since } => {
+            let value = match (deployment.environment.get(name, &deployment.pod, maps), absent) {
+                (Setting::Value(value), _) => value,
+                (Setting::Hidden(_), _) => return Scope::Unknown,
+                _ if deployment.environment.secret_that_may_set(name).is_some() => return Scope::Unknown,
+                (Setting::Absent, Reach::Own) => return Scope::Own,
+                (Setting::Absent, Reach::Nothing) => return Scope::Namespaces(Vec::new()),
+            };
+            if value.trim() == all {
+                return Scope::Cluster;
+            }
+            match version.map(|version| (version.major, version.minor) >= list_since) {
+                Some(true) => of_names(deployment, split(&value)),
+                None if value.contains(',') => Scope::Unknown,
+                Some(false) | None => of_names(deployment, vec![value]),
+            }
+        }
     }
-    let names = match version.map(|version| (version.major, version.minor) >= list_since) {
-        Some(true) => value.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
-        Some(false) => vec![value],
-        None if value.contains(',') => return Scope::Unknown,
-        None => vec![value],
-    };
+}
+
+fn split(names: &str) -> Vec<String> {
+    names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn of_names(deployment: &DeploymentFacts, names: Vec<String>) -> Scope {
     if names == [deployment.namespace.as_str()] { Scope::Own } else { Scope::Namespaces(names) }
 }

@@ -1,5 +1,7 @@
 //! Rows and their states, from objects as they are on clusters.
 
+#![allow(clippy::needless_pass_by_value, reason = "callers make the value on the spot")]
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -52,7 +54,7 @@ fn platform(namespace: &str, name: &str, metadata: Value) -> PlatformFacts {
     let mut object = json!({"metadata": metadata, "status": {"phase": "Ready", "version": "2.10.1"}});
     object["metadata"]["namespace"] = namespace.into();
     object["metadata"]["name"] = name.into();
-    PlatformFacts::parse(&object).unwrap()
+    PlatformFacts::parse(&camel_k::FAMILY, &object).unwrap()
 }
 
 fn with_id(id: &str) -> Value {
@@ -196,7 +198,11 @@ fn states_of_deployments() {
     let mut down = operator_in("ops", "tenant-a");
     down["status"] = json!({});
     assert_eq!(rows(&of(&[operator_in("ops", "tenant-a")])), ["tenant-a@ops active"]);
-    assert_eq!(rows(&of(&[down])), ["tenant-a@ops not-ready"]);
+    assert_eq!(rows(&of(&[down.clone()])), ["tenant-a@ops not-ready"]);
+    // A manifest has no status, so nothing is known.
+    down.as_object_mut().unwrap().remove("status");
+    let manifest = &operators(&of(&[down]), now())[0];
+    assert_eq!((manifest.state, manifest.ready_replicas, manifest.replicas), (State::Active, None, Some(1)));
     let twice = of(&[operator_in("ops", "tenant-a"), operator_in("alt", "tenant-a")]);
     assert_eq!(rows(&twice), ["tenant-a@alt duplicate", "tenant-a@ops duplicate"]);
     // Operators without id are no duplicates of one another: before v1.10 that was how they were.

@@ -161,3 +161,31 @@ fn a_claim_cannot_be_turned_by_a_careless_apply() {
     let answer = cluster.call("POST", "/apis/kctl.dev/v1alpha1/operatorclaims", Some(("application/json", &wrong)));
     assert_eq!(answer.status, 422, "the name tells family and id");
 }
+
+#[test]
+fn it_tells_which_resources_it_takes_and_asks() {
+    let cluster = Cluster::shared();
+    let (admin, namespace, id) = (cluster.admin(), cluster.namespace("ops"), cluster.unique("taker"));
+    kctl()
+        .kubeconfig(&admin.kubeconfig)
+        .line(&format!("install -x {} -n {namespace}", cluster.unique("first")))
+        .run()
+        .succeeds();
+    let integration = |name: &str, annotations: serde_json::Value| {
+        cluster.create(&json!({"apiVersion": "camel.apache.org/v1", "kind": "Integration",
+            "metadata": {"name": name, "namespace": namespace, "annotations": annotations}, "spec": {}}));
+    };
+    integration("named", json!({"camel.apache.org/operator.id": id}));
+    integration("bare", json!({}));
+    let install =
+        |more: &str| kctl().kubeconfig(&admin.kubeconfig).line(&format!("install -x {id} -n {namespace} {more}")).run();
+    let ran = install("").exits(3);
+    assert!(ran.stderr.contains(&format!("1 Integration in namespace {namespace} (they carry the id {id})")), "{ran}");
+    // Both operators watch their own namespace only, so both take what carries no id there.
+    assert!(ran.stderr.contains("they carry no operator id; TWO TAKERS: first"), "{ran}");
+    assert!(ran.stderr.contains("--yes"), "{ran}");
+    assert_eq!(cluster.find(&claim(&id)), None);
+    install("--yes").succeeds();
+    // Nothing is taken any more that was not taken before.
+    install("").succeeds();
+}

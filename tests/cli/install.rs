@@ -1,0 +1,124 @@
+//! `install` on snapshots: what it says, and what it does to a cluster in a file.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::kctl::{Ran, kctl};
+
+/// A cluster in a file with these namespaces.
+struct Snapshot {
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl Snapshot {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("cluster.yaml");
+        fs::write(&path, text).expect("written");
+        Self { path, _folder: folder }
+    }
+
+    fn run(&self, line: &str) -> Ran {
+        let path = self.path.display();
+        kctl().line(&format!("{line} --from {path} --save {path}")).run()
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(&self.path).expect("readable")
+    }
+}
+
+const OPS: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: ops}}\n";
+
+#[test]
+fn commands_follow_one_another_on_a_file() {
+    let cluster = Snapshot::new(OPS);
+    let first = cluster.run("install -x tenant-a -n ops --registry r:5000").succeeds();
+    assert!(first.stdout.ends_with("deployment.apps/tenant-a-operator created\n"), "{first}");
+    let again = cluster.run("install -x tenant-a -n ops").succeeds();
+    assert!(again.stdout.lines().all(|line| line.ends_with(" unchanged")), "{again}");
+    let taken = cluster.run("install -x tenant-a -n alt --create-namespace").exits(3);
+    assert!(taken.stderr.contains("Deployment tenant-a-operator in namespace ops, version 2.10.1"), "{taken}");
+    cluster.run("install -x tenant-b -n ops").succeeds();
+    let names = cluster.run("list-operators -o name").succeeds();
+    assert_eq!(names.stdout, "tenant-a\ntenant-b\n");
+}
+
+#[test]
+fn an_operator_of_another_tool_and_its_unannotated_resources_are_seen() {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo/cluster.yaml");
+    let cluster = Snapshot::new(&fs::read_to_string(demo).expect("readable"));
+    let taken = cluster.run("install -x camel-k -n team-a").exits(3);
+    assert!(taken.stderr.contains("Deployment camel-k-operator in namespace camel-k, version 2.9.1"), "{taken}");
+    let before = cluster.text();
+    let asks = cluster.run("install -x tenant-b -n team-b").exits(3);
+    assert!(
+        asks.stderr.contains(
+            "1 Integration in namespace team-b (they carry no operator id; TWO TAKERS: camel-k takes them, too)"
+        ),
+        "{asks}"
+    );
+    assert_eq!(cluster.text(), before, "nothing is written before the answer");
+    cluster.run("install -x tenant-b -n team-b --yes").succeeds();
+}
+
+#[test]
+fn manifests_are_rendered_without_a_cluster() {
+    let yaml = kctl().line("install -x tenant-a -n ops -o yaml --registry r:5000 --env A=yes").run().succeeds();
+    assert!(yaml.stderr.contains("nothing was sent to a cluster"), "{yaml}");
+    assert_eq!(yaml.stdout.matches("---\n").count(), 4, "{yaml}");
+    assert!(yaml.stdout.contains("value: \"yes\"") || yaml.stdout.contains("value: 'yes'"), "{yaml}");
+    let json = kctl().line("install -x tenant-a -n ops -o json").run().succeeds().json();
+    let kinds: Vec<&Value> = json["items"].as_array().expect("a List").iter().map(|item| &item["kind"]).collect();
+    assert_eq!(kinds, ["ServiceAccount", "Role", "RoleBinding", "Deployment"]);
+    assert_eq!(json["items"][3]["spec"]["replicas"], 1);
+}
+
+#[test]
+fn each_wrong_input_gets_one_line_a_hint_and_its_code() {
+    let cluster = Snapshot::new(OPS);
+    let before = cluster.text();
+    let long = "a".repeat(55);
+    let cases = [
+        ("install -x Tenant_A -n ops", 2, "upper-case letter"),
+        (&format!("install -x {long} -n ops"), 2, "55 characters"),
+        ("install -x a -n ops --operator-version 2.7.0", 3, "oldest"),
+        ("install -x a -n ops --operator-version latest", 2, "no version"),
+        ("install -x a -n ops --operator-image x/camel-k:fork", 2, "cannot be read off its tag"),
+        ("install -x a -n ops --watch-namespace one,two", 2, "one namespace or all"),
+        ("install -x a -n ops --env OPERATOR_ID=b", 2, "kctl sets it itself"),
+        ("install -x a -n ops --registry-secret s", 2, "without the registry"),
+        ("install -x a -n nowhere", 5, "namespace nowhere not found"),
+        ("install -x a -n ops --crds /no/such/file", 2, "cannot read /no/such/file"),
+        ("install -x a -n ops --wait", 2, "--wait needs a live cluster"),
+    ];
+    for (line, code, part) in cases {
+        let ran = cluster.run(line).exits(code);
+        assert!(ran.stderr.contains(part), "{ran}");
+        assert_eq!(ran.stderr.matches("error: ").count(), 1, "{ran}");
+        assert_eq!(cluster.text(), before, "{ran}");
+    }
+}
+
+#[test]
+fn no_kubeconfig_and_a_wrong_context_are_told_apart() {
+    let none = kctl().line("install -x a -n ops").run().exits(2);
+    assert!(none.stderr.contains("no kubeconfig found") && none.stderr.contains("--kubeconfig FILE"), "{none}");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("config");
+    let text = "{current-context: prod, contexts: [{name: prod, context: {cluster: c}}], clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]}";
+    fs::write(&path, text).expect("written");
+    let wrong = kctl().kubeconfig(&path).line("install -x a -n ops --context prodd").run().exits(5);
+    assert!(wrong.stderr.contains("did you mean \"prod\"?"), "{wrong}");
+    let down = kctl().kubeconfig(&path).line("install -x a -n ops").run().exits(1);
+    assert!(down.stderr.contains("cannot reach https://127.0.0.1:1: connection refused (context prod)"), "{down}");
+    let json = kctl().kubeconfig(&path).env("KCTL_ERRORS", "json").line("install -x a -n ops").run().exits(1);
+    let error: Value = serde_json::from_str(&json.stderr).expect("one JSON object");
+    assert_eq!(
+        (&error["code"], &error["reason"], &error["context"]),
+        (&1.into(), &"Unreachable".into(), &"prod".into())
+    );
+}
