@@ -6,6 +6,7 @@ mod copy;
 mod guard;
 mod prove;
 mod rights;
+mod start_stop;
 mod tigera;
 
 use std::time::Duration;
@@ -178,7 +179,7 @@ impl SwitchActiveArgs {
         if contracts::tigera::PROTECTED.contains(&target) {
             return Ok(contracts::tigera::NAME);
         }
-        let evidence = cluster.observe(&Observe { families: FAMILIES.to_vec(), count_ids: false }).await?;
+        let evidence = cluster.observe(&Observe { families: FAMILIES.to_vec(), count_ids: false, leases_of: None }).await?;
         let mut found: Vec<&'static str> = operators(&evidence, cluster.server_time())
             .into_iter()
             .filter(|operator| operator.namespace == target && operator.deployment_uid.is_some())

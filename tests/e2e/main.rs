@@ -13,3 +13,4 @@ mod install;
 mod list_operators;
 mod run;
 mod snapshot_contract;
+mod switch_tigera;

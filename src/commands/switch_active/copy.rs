@@ -144,6 +144,24 @@ pub async fn plan(
     Ok(Copies { from: from.to_owned(), items, left, there: names(targets?) })
 }
 
+/// Copies of objects that are known by name; what the source does not have is left out.
+pub async fn named(
+    cluster: &Cluster,
+    from: &str,
+    to: &str,
+    chosen: Vec<Chosen>,
+    overwrite: bool,
+    rehearsal: Option<Rehearsal>,
+) -> Result<Copies> {
+    let read: Vec<Item> = stream::iter(chosen)
+        .map(|chosen| item(cluster, chosen, from, to, overwrite, rehearsal))
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await?;
+    let items = read.into_iter().filter(|item| item.source.is_some() || rehearsal.is_some()).collect();
+    Ok(Copies { from: from.to_owned(), items, ..Copies::default() })
+}
+
 async fn item(
     cluster: &Cluster,
     chosen: Chosen,

@@ -74,7 +74,9 @@ pub fn signs(look: &Look, before: &Before, to: &str, now: Timestamp) -> Signs {
         });
         renewed && lease.is_live(now) && lease.holder.as_deref().is_some_and(|holder| is_pod_of(holder, &look.new_pods))
     });
-    let fingerprint = look.fingerprint.as_deref() == Some(to) && before.fingerprint.as_deref() != Some(to);
+    // One that was there before tells only with a live lease: going back to an operator whose successor never acted.
+    let fingerprint =
+        look.fingerprint.as_deref() == Some(to) && (lease || before.fingerprint.as_deref() != Some(to));
     let lapsed = look.old_lease.as_ref().is_some_and(|lease| {
         // One that was held when the pointer flipped; one long dead tells nothing.
         let held = lease
@@ -185,6 +187,13 @@ mod tests {
         assert!(signs(&look, &before(), "new", at(1)).fingerprint);
         let stale = Before { fingerprint: Some("new".into()), ..before() };
         assert!(!signs(&look, &stale, "new", at(1)).fingerprint);
+        let renewed = Look {
+            new_lease: Some(lease(Some("op-1_u"), 1)),
+            new_pods: vec![pod("new-pod", 0)],
+            fingerprint: Some("new".into()),
+            ..Look::default()
+        };
+        assert!(signs(&renewed, &stale, "new", at(2)).prove(), "back to the one that wrote last");
     }
 
     #[test]
