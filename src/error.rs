@@ -2,6 +2,8 @@
 //!
 //! One type for the whole program. Every room makes its errors here and uses `?`; only `main` prints them.
 
+pub mod text;
+
 use std::fmt;
 
 use serde_json::{Map, Value, json};
@@ -130,6 +132,12 @@ impl Error {
     /// Adds each hint of a list.
     pub fn hints<S: Into<String>>(mut self, hints: impl IntoIterator<Item = S>) -> Self {
         self.0.hints.extend(hints.into_iter().map(Into::into));
+        self
+    }
+
+    /// Rewrites each hint.
+    pub fn map_hints(mut self, rewrite: impl Fn(String) -> String) -> Self {
+        self.0.hints = std::mem::take(&mut self.0.hints).into_iter().map(rewrite).collect();
         self
     }
 

@@ -1,16 +1,16 @@
 //! Flag over environment over config file over default. The only reader of the environment.
 
+mod file;
+
 use std::{
-    collections::BTreeMap,
     env,
     ffi::OsString,
-    fs, io,
     path::{Path, PathBuf},
 };
 
-use serde::Deserialize;
+use crate::error::Result;
 
-use crate::error::{Error, Result};
+use self::file::{ConfigFile, Defaults};
 
 /// Names of the environment variables kctl reads.
 pub mod vars {
@@ -18,7 +18,7 @@ pub mod vars {
     pub const OPERATOR_ID: &str = "KCTL_OPERATOR_ID";
     /// Default for `-n/--namespace`.
     pub const NAMESPACE: &str = "KCTL_NAMESPACE";
-    /// `json` makes errors one JSON object.
+    /// `json` makes errors one JSON object; `text` is the default.
     pub const ERRORS: &str = "KCTL_ERRORS";
     /// Path of the config file, instead of `$XDG_CONFIG_HOME/kctl/config.yaml`.
     pub const CONFIG: &str = "KCTL_CONFIG";
@@ -26,10 +26,28 @@ pub mod vars {
     pub const KUBECONFIG: &str = "KUBECONFIG";
     /// Any value turns colour off.
     pub const NO_COLOR: &str = "NO_COLOR";
+    /// Where `kctl/config.yaml` is, instead of `~/.config`.
+    pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+    /// `dumb` is a terminal without colour and without lines that are written over.
+    pub const TERM: &str = "TERM";
     /// Set by the completion scripts: the shell that asks.
     pub const COMPLETE: &str = "KCTL_COMPLETE";
     /// Set by the completion scripts: which of the words is being completed; the last one without it.
     pub const COMPLETE_INDEX: &str = "KCTL_COMPLETE_INDEX";
+
+    /// What a user may set, each with the line that explains it.
+    pub const ALL: &[(&str, &str)] = &[
+        (OPERATOR_ID, "operator id where -x/--operator-id is not given"),
+        (NAMESPACE, "namespace where -n/--namespace is not given"),
+        (ERRORS, "json: an error is one JSON object on stderr (default: text)"),
+        (CONFIG, "path of the config file"),
+        (KUBECONFIG, "kubeconfig files, separated as in PATH"),
+        (NO_COLOR, "any value: no colour"),
+        (TERM, "dumb: no colour, and progress as plain lines"),
+        (XDG_CONFIG_HOME, "folder that holds kctl/config.yaml, instead of ~/.config"),
+        ("XDG_CACHE_HOME", "folder that holds kctl's completion cache, instead of ~/.cache"),
+        ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "proxies, as curl takes them"),
+    ];
 }
 
 /// Where a value came from, for notes and error messages.
@@ -41,6 +59,17 @@ pub enum Source {
     Environment(&'static str),
     /// The config file.
     ConfigFile(PathBuf),
+}
+
+impl Source {
+    /// What kind of place it is, for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Flag(_) => "flag",
+            Self::Environment(_) => "environment",
+            Self::ConfigFile(_) => "config-file",
+        }
+    }
 }
 
 impl std::fmt::Display for Source {
@@ -63,24 +92,6 @@ pub struct Proxies {
     pub no: Option<String>,
 }
 
-/// Per-context part of the config file.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Defaults {
-    operator_id: Option<String>,
-    namespace: Option<String>,
-}
-
-/// `config.yaml`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ConfigFile {
-    operator_id: Option<String>,
-    namespace: Option<String>,
-    #[serde(default)]
-    contexts: BTreeMap<String, Defaults>,
-}
-
 /// What the environment and the config file say, read once at the start.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -88,6 +99,7 @@ pub struct Settings {
     namespace: Option<String>,
     config: ConfigFile,
     config_path: PathBuf,
+    config_path_from_env: bool,
     /// Kubeconfig files to merge; the first wins. Empty when there is no home directory either.
     pub kubeconfig: Vec<PathBuf>,
     /// Whether `KUBECONFIG` named them.
@@ -96,10 +108,16 @@ pub struct Settings {
     pub in_cluster: bool,
     /// Proxy variables.
     pub proxies: Proxies,
-    /// `KCTL_ERRORS=json`.
+    /// Errors as JSON: `KCTL_ERRORS`, else the config file.
     pub errors_as_json: bool,
+    /// Whether `KCTL_ERRORS` has decided that.
+    errors_from_env: bool,
     /// `NO_COLOR` is set.
-    pub no_color: bool,
+    no_color: bool,
+    /// The terminal cannot do more than print lines.
+    pub dumb_terminal: bool,
+    /// Started by kubectl, as `kubectl kctl`.
+    pub plugin: bool,
 }
 
 /// The process as a completion script started it.
@@ -149,7 +167,8 @@ impl Settings {
         let var = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let home = env::home_dir();
         let config_home =
-            var("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| home.as_ref().map(|home| home.join(".config")));
+            var(vars::XDG_CONFIG_HOME).map(PathBuf::from).or_else(|| home.as_ref().map(|home| home.join(".config")));
+        let config_path_from_env = var(vars::CONFIG).is_some();
         let config_path = match (var(vars::CONFIG), config_home) {
             (Some(path), _) => PathBuf::from(path),
             (None, Some(dir)) => dir.join("kctl").join("config.yaml"),
@@ -165,11 +184,16 @@ impl Settings {
             home.iter().map(|home| home.join(".kube").join("config")).collect()
         };
         let either = |upper: &str, lower: &str| var(upper).or_else(|| var(lower));
+        let config = ConfigFile::read(&config_path)?;
+        let errors = var(vars::ERRORS).map(|word| file::one_of(&word, vars::ERRORS, file::ERRORS)).transpose()?;
+        let errors_from_env = errors.is_some();
+        let errors_as_json = errors.as_ref().or(config.errors.as_ref()).is_some_and(|word| word == "json");
         Ok(Self {
             operator_id: var(vars::OPERATOR_ID),
             namespace: var(vars::NAMESPACE),
-            config: read_config(&config_path)?,
+            config,
             config_path,
+            config_path_from_env,
             kubeconfig,
             kubeconfig_from_env,
             in_cluster: var("KUBERNETES_SERVICE_HOST").is_some(),
@@ -178,8 +202,11 @@ impl Settings {
                 http: either("HTTP_PROXY", "http_proxy"),
                 no: either("NO_PROXY", "no_proxy"),
             },
-            errors_as_json: var(vars::ERRORS).is_some_and(|value| value == "json"),
+            errors_as_json,
+            errors_from_env,
             no_color: var(vars::NO_COLOR).is_some(),
+            dumb_terminal: var(vars::TERM).is_some_and(|value| value == "dumb"),
+            plugin: is_plugin(),
         })
     }
 
@@ -190,7 +217,7 @@ impl Settings {
             vars::OPERATOR_ID,
             context,
             |d| d.operator_id.as_ref(),
-            self.config.operator_id.as_ref(),
+            self.config.defaults.operator_id.as_ref(),
         )
     }
 
@@ -201,8 +228,29 @@ impl Settings {
             vars::NAMESPACE,
             context,
             |d| d.namespace.as_ref(),
-            self.config.namespace.as_ref(),
+            self.config.defaults.namespace.as_ref(),
         )
+    }
+
+    /// When to colour where no flag says it: `NO_COLOR`, then the config file. One of `auto`, `always`, `never`.
+    pub fn color(&self) -> Option<(&str, Source)> {
+        if self.no_color {
+            return Some(("never", Source::Environment(vars::NO_COLOR)));
+        }
+        Some((self.config.color.as_deref()?, Source::ConfigFile(self.config_path.clone())))
+    }
+
+    /// Where it was said whether errors are JSON; `None` when nowhere.
+    pub fn errors_source(&self) -> Option<Source> {
+        if self.errors_from_env {
+            return Some(Source::Environment(vars::ERRORS));
+        }
+        self.config.errors.as_ref().map(|_| Source::ConfigFile(self.config_path.clone()))
+    }
+
+    /// The config file, whether there is one or not, and the variable that has named it.
+    pub fn config_file(&self) -> (&Path, Option<Source>) {
+        (&self.config_path, self.config_path_from_env.then_some(Source::Environment(vars::CONFIG)))
     }
 
     fn pick(
@@ -221,59 +269,32 @@ impl Settings {
     }
 }
 
-fn read_config(path: &Path) -> Result<ConfigFile> {
-    if path.as_os_str().is_empty() {
-        return Ok(ConfigFile::default());
-    }
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ConfigFile::default()),
-        Err(error) => return Err(Error::usage(format!("cannot read config file {}: {error}", path.display()))),
-    };
-    if text.trim().is_empty() {
-        return Ok(ConfigFile::default());
-    }
-    serde_saphyr::from_str(&text).map_err(|error| {
-        Error::usage(format!("config file {}: {}", path.display(), first_line(&error.to_string())))
-            .hint("known keys: operatorId, namespace, contexts.<name>.operatorId, contexts.<name>.namespace")
-    })
+/// The program's arguments, its own name first.
+pub fn arguments() -> Vec<OsString> {
+    env::args_os().collect()
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or(text)
+/// Whether kubectl has started this process: it finds its plugins by a name that begins with its own.
+pub fn is_plugin() -> bool {
+    let name = env::args_os().next().map(PathBuf::from);
+    let stem = name.as_deref().and_then(Path::file_stem);
+    stem.is_some_and(|stem| stem == "kubectl-kctl" || stem == "kubectl_kctl")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn with_file(text: &str) -> Result<ConfigFile> {
-        let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        fs::write(file.path(), text).expect("written");
-        read_config(file.path())
-    }
-
     #[test]
     fn environment_beats_context_beats_top_level() {
-        let config = with_file("operatorId: top\ncontexts:\n  prod:\n    operatorId: ctx\n").expect("valid");
+        let defaults = |id: &str| Defaults { operator_id: Some(id.into()), namespace: None };
+        let contexts = [("prod".to_owned(), defaults("ctx"))].into();
+        let config = ConfigFile { defaults: defaults("top"), contexts, ..ConfigFile::default() };
         let mut settings = Settings { config, ..Settings::default() };
         let id = |settings: &Settings, context| settings.operator_id(context).map(|(id, _)| id);
         assert_eq!(id(&settings, Some("prod")).as_deref(), Some("ctx"));
         assert_eq!(id(&settings, Some("other")).as_deref(), Some("top"));
         settings.operator_id = Some("env".into());
         assert_eq!(id(&settings, Some("prod")).as_deref(), Some("env"));
-    }
-
-    #[test]
-    fn an_unknown_key_is_an_error_that_names_it() {
-        let error = with_file("operatorID: x\n").expect_err("unknown key");
-        assert!(error.message().contains("operatorID"), "{error}");
-        assert_eq!(error.exit(), crate::error::Exit::Usage);
-    }
-
-    #[test]
-    fn a_missing_or_empty_file_is_no_error() {
-        assert!(read_config(Path::new("/no/such/file")).is_ok());
-        assert!(with_file("\n").is_ok());
     }
 }

@@ -1,25 +1,44 @@
 //! Streams, colour, prompts, progress. Data and result lines go to stdout, everything else to stderr.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     io::{self, IsTerminal, Write},
 };
 
+use unicode_width::UnicodeWidthChar;
+
 use crate::{
-    error::{Error, Exit, Result},
+    error::{
+        Error, Exit, Result,
+        text::{clean, clean_lines, escape_controls},
+    },
     settings::Settings,
 };
+
+/// Columns of a terminal that does not tell.
+const USUAL_WIDTH: usize = 80;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
+    /// On a terminal.
     #[default]
     Auto,
     /// Always.
     Always,
     /// Never.
     Never,
+}
+
+impl Color {
+    /// Whether to colour a stream that is a terminal or not.
+    fn on(self, terminal: bool) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => terminal,
+        }
+    }
 }
 
 /// How the user wants to be spoken to.
@@ -45,11 +64,28 @@ struct Journal {
     undo: Option<String>,
 }
 
+/// An unfinished line on the terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Open {
+    #[default]
+    Nothing,
+    /// A line of progress, to be wiped.
+    Progress,
+    /// A question, to be ended.
+    Question,
+}
+
 /// The one place that prints and asks.
 #[derive(Debug)]
 pub struct Ui {
     manner: Manner,
     paint: bool,
+    /// Progress overwrites itself on one line of the terminal.
+    live: bool,
+    /// Started as a plugin of kubectl, so that pasted commands must be, too.
+    plugin: bool,
+    /// What stands on the terminal's last line and has no end yet.
+    open: Cell<Open>,
     stdout_gone: RefCell<Option<io::Error>>,
     warnings: RefCell<Vec<String>>,
     journal: RefCell<Journal>,
@@ -58,14 +94,13 @@ pub struct Ui {
 impl Ui {
     /// A user interface on the process's streams.
     pub fn new(manner: Manner, settings: &Settings) -> Self {
-        let paint = match manner.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => !settings.no_color && io::stderr().is_terminal(),
-        };
+        let terminal = io::stderr().is_terminal() && !settings.dumb_terminal;
         Self {
             manner,
-            paint,
+            paint: manner.color.on(terminal),
+            live: terminal && manner.verbose == 0,
+            plugin: settings.plugin,
+            open: Cell::default(),
             stdout_gone: RefCell::new(None),
             warnings: RefCell::default(),
             journal: RefCell::default(),
@@ -74,12 +109,29 @@ impl Ui {
 
     /// Writes data to stdout as it is. After a closed pipe the rest is dropped in silence.
     pub fn data(&self, text: &str) {
+        self.close();
         let mut gone = self.stdout_gone.borrow_mut();
         if gone.is_none()
             && let Err(error) = io::stdout().lock().write_all(text.as_bytes())
         {
             *gone = Some(error);
         }
+    }
+
+    /// Help on stdout: `styled` where colour is wanted and shows, else `plain`.
+    pub fn help(&self, styled: &str, plain: &str) {
+        let styles = self.manner.color.on(io::stdout().is_terminal() && self.paint);
+        self.data(if styles { styled } else { plain });
+    }
+
+    /// Whether an error is one JSON object.
+    pub fn speaks_json(&self) -> bool {
+        self.manner.errors_as_json
+    }
+
+    /// Whether what goes to stderr is coloured.
+    pub fn paints(&self) -> bool {
+        self.paint
     }
 
     /// A result line on stdout, such as `integration.camel.apache.org/orders created`.
@@ -104,19 +156,26 @@ impl Ui {
     /// What could be done next: a command that can be pasted, or a sentence.
     pub fn hint(&self, text: &str) {
         if !self.manner.quiet {
-            self.stderr("hint", "32", text);
+            self.stderr("hint", "32", &self.as_typed(text));
         }
     }
 
-    /// A line of progress.
+    /// How long work goes on: on a terminal one line that the next one replaces, elsewhere a line each.
     pub fn progress(&self, text: &str) {
-        if !self.manner.quiet {
-            raw_stderr(&format!("{}\n", clean(text)));
+        let text = clean(text);
+        if self.manner.quiet {
+        } else if self.live {
+            self.close();
+            raw_stderr(&format!("{}\r", cut(&text, width().saturating_sub(1))));
+            self.open.set(Open::Progress);
+        } else {
+            raw_stderr(&format!("{text}\n"));
         }
     }
 
     /// Text that precedes a prompt: what is about to happen.
     pub fn plan(&self, text: &str) {
+        self.close();
         raw_stderr(&format!("{}\n", clean_lines(text)));
     }
 
@@ -162,14 +221,21 @@ impl Ui {
             )
             .hint("pass --yes to go on without a prompt"));
         }
-        let question = clean(question);
-        let answer = tokio::task::spawn_blocking(move || {
-            dialoguer::Confirm::new().with_prompt(question).default(false).interact()
+        self.close();
+        raw_stderr(&format!("{} [y/N] ", clean(question)));
+        self.open.set(Open::Question);
+        let answer = tokio::task::spawn_blocking(|| {
+            let mut line = String::new();
+            io::stdin().read_line(&mut line).map(|_| line)
         })
         .await;
         match answer {
-            Ok(Ok(true)) => Ok(()),
-            Ok(Ok(false) | Err(_)) => Err(Error::refused("NotConfirmed", "not confirmed; nothing was changed")),
+            Ok(Ok(line)) => {
+                // The user's own line break has ended the line, but at the end of input there is none.
+                self.open.set(if line.ends_with('\n') { Open::Nothing } else { Open::Question });
+                if is_yes(&line) { Ok(()) } else { Err(not_confirmed()) }
+            }
+            Ok(Err(_)) => Err(not_confirmed()),
             Err(error) => Err(Error::failed("Prompt", error.to_string())),
         }
     }
@@ -194,8 +260,10 @@ impl Ui {
 
     /// Prints an error: as text with hints, or as one JSON object.
     pub fn error(&self, error: &Error) {
+        let error = error.clone().map_hints(|hint| self.as_typed(&hint));
         if self.manner.errors_as_json {
-            raw_stderr(&format!("{}\n", error.to_json()));
+            self.close();
+            raw_stderr(&format!("{}\n", escape_controls(&error.to_json().to_string())));
             return;
         }
         let place = error.context_name().map(|name| format!(" (context {name})")).unwrap_or_default();
@@ -207,6 +275,7 @@ impl Ui {
 
     /// Flushes stdout and tells whether something could not be written. A closed pipe is no failure.
     pub fn finish(&self) -> Result<()> {
+        self.close();
         let flushed = io::stdout().flush();
         match self.stdout_gone.take().or(flushed.err()) {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -216,7 +285,22 @@ impl Ui {
         }
     }
 
+    /// A hint that can be pasted: commands begin as the user's own did.
+    fn as_typed(&self, hint: &str) -> String {
+        if self.plugin { as_plugin(hint) } else { hint.to_owned() }
+    }
+
+    /// Wipes a line of progress, ends the line of a question.
+    fn close(&self) {
+        match self.open.take() {
+            Open::Nothing => {}
+            Open::Progress => raw_stderr("\x1b[2K\r"),
+            Open::Question => raw_stderr("\n"),
+        }
+    }
+
     fn stderr(&self, label: &str, color: &str, text: &str) {
+        self.close();
         let text = clean_lines(text);
         raw_stderr(&if self.paint {
             format!("\x1b[{color}m{label}:\x1b[0m {text}\n")
@@ -248,13 +332,51 @@ fn raw_stderr(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Takes control characters out of text that may come from a cluster, so that a terminal does not act on them.
-pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+fn is_yes(answer: &str) -> bool {
+    let answer = answer.trim();
+    answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes")
 }
 
-fn clean_lines(text: &str) -> String {
-    text.lines().map(clean).collect::<Vec<_>>().join("\n")
+fn not_confirmed() -> Error {
+    Error::refused("NotConfirmed", "not confirmed; nothing was changed")
+        .hint("answer y, or pass --yes to go on without a prompt")
+}
+
+/// Columns of the terminal that stderr is.
+fn width() -> usize {
+    terminal_size::terminal_size_of(io::stderr()).map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0))
+}
+
+/// The text, shortened to so many columns.
+fn cut(text: &str, columns: usize) -> String {
+    let wide = |c: char| c.width().unwrap_or(0);
+    if text.chars().map(wide).sum::<usize>() <= columns {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let fits = text.chars().take_while(|c| {
+        used += wide(*c);
+        used <= columns
+    });
+    let mut short: String = fits.collect();
+    short.push('…');
+    short
+}
+
+/// `kctl VERB …` as `kubectl kctl VERB …`, wherever a command of kctl begins in the text.
+fn as_plugin(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some(at) = rest.find("kctl ") {
+        let (before, after) = (&rest[..at], &rest[at + "kctl ".len()..]);
+        out += before;
+        let starts_word = before.chars().next_back().is_none_or(|c| " `('\"|;&".contains(c));
+        let verb_follows = after.starts_with(|c: char| c.is_ascii_lowercase() || c == '-');
+        let prefixed = out.ends_with("kubectl ");
+        out += if starts_word && verb_follows && !prefixed { "kubectl kctl " } else { "kctl " };
+        rest = after;
+    }
+    out + rest
 }
 
 #[cfg(test)]
@@ -262,9 +384,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escape_codes_do_not_reach_a_terminal() {
-        assert_eq!(clean("a\x1b[31mb\u{9b}c"), "a\u{fffd}[31mb\u{fffd}c");
-        assert_eq!(clean_lines("a\r\nb"), "a\nb");
+    fn only_yes_is_yes() {
+        for (answer, yes) in
+            [("y\n", true), ("YES\r\n", true), ("\n", false), ("", false), ("yeah\n", false), ("n", false)]
+        {
+            assert_eq!(is_yes(answer), yes, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn progress_fits_the_terminal() {
+        assert_eq!(cut("short", 20), "short");
+        assert_eq!(cut("integration orders: Building Kit", 20), "integration orders:…");
+        assert_eq!(cut("日本語", 4), "日…", "a wide character counts twice");
+        assert_eq!(cut("abc", 0), "…");
+    }
+
+    #[test]
+    fn a_plugin_hints_at_plugin_commands() {
+        for (hint, expected) in [
+            ("kctl list-operators", "kubectl kctl list-operators"),
+            ("to go on: kctl install -x a", "to go on: kubectl kctl install -x a"),
+            ("kubectl kctl version", "kubectl kctl version"),
+            ("look into kctl.dev/operator-id", "look into kctl.dev/operator-id"),
+            ("kubectl get opclaim", "kubectl get opclaim"),
+        ] {
+            assert_eq!(as_plugin(hint), expected);
+        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("kube", &["cluster", "snapshot"]),
     ("kube::Client", &["cluster"]),
     ("comfy_table", &["report"]),
-    ("dialoguer", &["ui"]),
+    ("terminal_size", &["ui"]),
     ("std::env", &["settings"]),
     ("process::exit", &[]),
     ("println!", &[]),
@@ -85,10 +85,9 @@ fn names(text: &str, word: &str) -> bool {
         let after = text[at + word.len()..].chars().next();
         let inside =
             |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '"' || c == '-' || c == '.');
-        let own = !inside(before)
-            && !(word.ends_with(char::is_alphanumeric)
-                && after.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-'));
-        own && (word.contains("::") || word.ends_with('!') || after == Some(':'))
+        let joined = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let part_of_more = inside(before) || (word.ends_with(char::is_alphanumeric) && after.is_some_and(joined));
+        !part_of_more && (word.contains("::") || word.ends_with('!') || after == Some(':'))
     })
 }
 

@@ -9,7 +9,7 @@ mod query;
 mod shells;
 mod typed;
 
-use std::{ffi::OsStr, process::ExitCode, sync::Arc};
+use std::{ffi::OsStr, sync::Arc};
 
 use clap::{Arg, Command};
 use clap_complete::{
@@ -20,28 +20,33 @@ use clap_complete::{
 
 pub use shells::Shell;
 
+use super::help_args::TOPICS;
+
 use self::{
     names::{Offer, candidates, text},
     query::{Question, Role},
-    shells::PROGRAM,
+    shells::{Adapter, PROGRAM},
     typed::{Typed, unquoted},
 };
 use crate::{
     contracts::{
-        FAMILIES, camel_k,
+        FAMILIES, camel_k, camel_traits,
         kinds::{
             INTEGRATION, INTEGRATION_KIT, INTEGRATION_PLATFORM, INTEGRATION_PROFILE, KAMELET_BINDING, PIPE,
             SERVICE_ACCOUNT,
         },
     },
-    error::Exit,
+    error::{Error, Result},
     settings::{self, CompletionRequest, vars},
 };
 
-/// Answers a completion script and returns the exit code, when one has started this process.
+/// Answers a completion script, when one has started this process; else there is nothing to answer.
 ///
 /// It has to come first: nothing else may print. `root` makes the definition of the whole command line.
-pub fn answer(root: fn() -> Command) -> Option<ExitCode> {
+///
+/// # Errors
+/// A shell of which kctl knows nothing (exit 2).
+pub fn answer(root: fn() -> Command) -> Option<Result<()>> {
     let mut request = CompletionRequest::find()?;
     if request.shell == "bash" {
         // The others take quotes away themselves.
@@ -51,16 +56,19 @@ pub fn answer(root: fn() -> Command) -> Option<ExitCode> {
             }
         }
     }
-    let (arguments, current_dir) = (request.arguments.clone(), request.current_dir.clone());
+    let (arguments, current_dir, index) = (request.arguments.clone(), request.current_dir.clone(), request.index);
     let line = Arc::new(Line::new(root, request));
-    let shells: Vec<&dyn EnvCompleter> = Shell::FILES.iter().map(|(shell, _)| shell as &dyn EnvCompleter).collect();
+    let adapters = Shell::FILES.map(|(shell, _)| Adapter { shell, index });
+    let shells = adapters.each_ref().map(|adapter| adapter as &dyn EnvCompleter);
     let answered = CompleteEnv::with_factory(|| attach(root(), &line))
         .var(vars::COMPLETE)
         .bin(PROGRAM)
         .completer(PROGRAM)
         .shells(Shells(&shells))
         .try_complete(arguments, current_dir.as_deref());
-    Some(ExitCode::from(if answered.is_ok() { Exit::Done } else { Exit::Usage }.code()))
+    Some(answered.map(|_| ()).map_err(|error| {
+        Error::usage(format!("{}: {error}", vars::COMPLETE)).hint(format!("unset {}", vars::COMPLETE))
+    }))
 }
 
 /// Drops what is kept of clusters' answers. A command that has changed a cluster calls it, so that new names are offered.
@@ -118,8 +126,12 @@ enum Source {
     Endpoint(Role),
     /// What happens to messages that cannot be handled.
     ErrorHandler,
+    /// `TRAIT.PROPERTY=`, and `true` or `false` behind it.
+    Traits,
     /// Words known beforehand.
     Words(&'static [&'static str]),
+    /// Commands and topics of the help.
+    Help,
     /// Names of families.
     Families,
     /// Versions of the operator: released ones and those on the cluster.
@@ -145,6 +157,8 @@ fn source(verb: &str, argument: &str) -> Option<Source> {
         ("run", "integration_profile") => Source::Ask(Question::Objects(&[INTEGRATION_PROFILE])),
         ("run", "profile") => Source::Words(&["Kubernetes", "Knative", "OpenShift"]),
         ("run" | "bind", "service_account") => Source::Ask(Question::Objects(&[SERVICE_ACCOUNT])),
+        ("run" | "bind", "traits") => Source::Traits,
+        ("help", "words") => Source::Help,
         (_, "family") => Source::Families,
         (_, "operator_version") => Source::Versions,
         (_, "log_level") => Source::Words(&["info", "debug", "error"]),
@@ -169,12 +183,18 @@ fn values(source: Source, line: &Line, word: &str) -> Vec<CompletionCandidate> {
     match source {
         Source::Ask(question) => candidates(line.ask(question), "", word),
         Source::Words(words) => candidates(known(words), "", word),
+        Source::Help => {
+            let root = (line.root)();
+            let commands = root.get_subcommands().map(|verb| Offer::new(verb.get_name()));
+            candidates(commands.chain(known(TOPICS)).collect(), "", word)
+        }
         Source::Families => candidates(FAMILIES.iter().map(|family| Offer::new(family.name)).collect(), "", word),
         Source::Endpoint(role) => endpoints(line, role, "", word),
         Source::ErrorHandler => match word.strip_prefix("sink:") {
             Some(endpoint) => endpoints(line, Role::Sink, "sink:", endpoint),
             None => candidates(known(&["none", "log", "sink:"]), "", word),
         },
+        Source::Traits => traits(word),
         Source::Versions => {
             let installed = line.ask(Question::Versions);
             let mut offers = known(camel_k::RELEASES);
@@ -198,6 +218,25 @@ fn endpoints(line: &Line, role: Role, kept: &str, word: &str) -> Vec<CompletionC
             candidates(offers, &format!("{kept}{form}{namespace}/"), name)
         }
         None => candidates(line.ask(Question::Kamelets(role)), &format!("{kept}{form}"), place),
+    }
+}
+
+fn traits(word: &str) -> Vec<CompletionCandidate> {
+    let Some((id, property)) = word.split_once('.') else {
+        return candidates(camel_traits::ids().map(|id| Offer::new(format!("{id}."))).collect(), "", word);
+    };
+    let known = camel_traits::properties(id).unwrap_or_default();
+    match property.split_once('=') {
+        Some((name, value))
+            if known.iter().any(|known| known.name == name && known.kind == camel_traits::Type::Bool) =>
+        {
+            candidates(vec![Offer::new("true"), Offer::new("false")], &format!("{id}.{name}="), value)
+        }
+        Some(_) => Vec::new(),
+        None => {
+            let offers = known.iter().map(|known| Offer::new(format!("{}=", known.name)));
+            candidates(offers.collect(), &format!("{id}."), property)
+        }
     }
 }
 

@@ -19,13 +19,13 @@ pub struct GlobalArgs {
     #[arg(short, long, global = true)]
     pub quiet: bool,
 
-    /// Say more; repeat for requests (-vv) and the libraries' own log (-vvv)
+    /// Say where it connects; repeat for requests (-vv) and the libraries' own log (-vvv)
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 
     /// When to colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
-    pub color: ColorWhen,
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub color: Option<ColorWhen>,
 
     /// Connection flags.
     #[command(flatten)]
@@ -37,15 +37,25 @@ pub struct GlobalArgs {
 }
 
 /// `--color`.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ColorWhen {
-    /// On a terminal, unless `NO_COLOR` is set
-    #[default]
+    /// On a terminal
     Auto,
     /// Always
     Always,
     /// Never
     Never,
+}
+
+impl ColorWhen {
+    /// The value as it is typed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
 }
 
 /// Which cluster, as whom.

@@ -1,7 +1,9 @@
 //! What may be typed: shared flag groups and value parsers.
 
+pub mod bind_args;
 pub mod complete;
 pub mod global;
+pub mod help_args;
 pub mod install_args;
 pub mod output;
 pub mod run_args;

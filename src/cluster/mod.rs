@@ -5,6 +5,7 @@ pub mod apply;
 pub mod connect;
 mod exec_plugin;
 pub mod fetch;
+pub mod kamelets;
 mod kubeconfig;
 pub mod observe;
 mod places;
@@ -14,7 +15,7 @@ mod stack;
 mod stream;
 pub mod switch;
 pub mod wait;
-pub mod wait_integration;
+pub mod wait_resource;
 
 pub use connect::{Cluster, ConnectOptions};
 pub use observe::{Observe, Selected};

@@ -1,4 +1,4 @@
-//! What `run` needs to see, in as few requests as there can be: the Integration, the claims, the operators.
+//! What `run` and `bind` need to see, in as few requests as there can be: the resource, the claims, the operators.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     contracts::{
         camel_k,
-        kinds::{DEPLOYMENT, INTEGRATION, NAMESPACE, OPERATOR_CLAIM, PIPE},
+        kinds::{DEPLOYMENT, Kind, NAMESPACE, OPERATOR_CLAIM, PIPE},
     },
     error::{Error, Result},
     tenancy::{
@@ -20,37 +20,37 @@ use crate::{
 
 use super::{ApiError, Call, Cluster, ListOptions};
 
-/// Label of a namespace with the id of the operator that its Integrations are for.
+/// Label of a namespace with the id of the operator that its resources are for.
 const NAMESPACE_ID: &str = "kctl.dev/operator-id";
 /// Annotation of a claim that says that every operator of the family has one.
 const CLAIMS_COMPLETE: &str = "kctl.dev/claims-complete";
 
-/// What was seen for a run.
+/// What was seen for a run or a binding.
 #[derive(Clone, Debug)]
 pub struct RunEvidence {
-    /// The Integration and the operators.
+    /// The resource and the operators.
     pub observed: Observed,
     /// The id in the namespace's label, when it was asked for and could be read.
     pub namespace_id: Option<String>,
 }
 
 impl Cluster {
-    /// Reads what a run of the Integration `name` needs to know; with `with_label` also the id in the namespace's label.
+    /// Reads what has to be known to write the resource `name`; with `with_label` also the id in the namespace's label.
     ///
     /// # Errors
-    /// The Integration cannot be read, or the cluster does not serve Integrations. Operators and claims that may not be
+    /// The resource cannot be read, or the cluster does not serve its kind. Operators and claims that may not be
     /// listed are no error: less is known then.
-    pub async fn observe_run(&self, name: &str, with_label: bool) -> Result<RunEvidence> {
+    pub async fn observe_run(&self, kind: &Kind, name: &str, with_label: bool) -> Result<RunEvidence> {
         let selector = format!("{}={}", camel_k::COMPONENT, camel_k::COMPONENT_OPERATOR);
         let of_operators = ListOptions::labelled(selector);
         let everything = ListOptions::default();
         let (existing, claims, deployments, namespace_id) = tokio::join!(
-            self.get(&INTEGRATION, Some(self.namespace()), name),
+            self.get(kind, Some(self.namespace()), name),
             self.list(&OPERATOR_CLAIM, None, &everything),
             self.list(&DEPLOYMENT, None, &of_operators),
             self.namespace_id(with_label),
         );
-        let existing = existing.map_err(|error| unreadable(error, self.namespace()))?;
+        let existing = existing.map_err(|error| unreadable(error, kind, self.namespace()))?;
         let claims = readable(claims)?.unwrap_or_default();
         let deployments = readable(deployments)?;
         let locks = match &existing {
@@ -80,10 +80,20 @@ impl Cluster {
 
     /// Whether the cluster has the definitions of Camel K v1, which has no Pipes.
     pub async fn serves_version_1(&self) -> Result<bool> {
-        let path = format!("/apis/{}/{}", PIPE.group, PIPE.version);
-        let served = self.call(&Call::new(Method::GET, path, "ask which kinds of Camel K are served")).await?;
-        let mut kinds = served.get("resources").and_then(Value::as_array).into_iter().flatten();
-        Ok(!kinds.any(|kind| kind["name"] == PIPE.plural))
+        Ok(!self.serves(&PIPE).await?)
+    }
+
+    /// Whether the cluster serves a kind.
+    pub async fn serves(&self, kind: &Kind) -> Result<bool> {
+        let path = format!("/apis/{}/{}", kind.group, kind.version);
+        match self.call(&Call::new(Method::GET, path, &format!("ask which kinds of {} are served", kind.group))).await {
+            Ok(served) => {
+                let mut kinds = served.get("resources").and_then(Value::as_array).into_iter().flatten();
+                Ok(kinds.any(|served| served["name"] == kind.plural))
+            }
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -118,10 +128,10 @@ fn readable(answer: Result<Vec<Value>, ApiError>) -> Result<Option<Vec<Value>>> 
     }
 }
 
-fn unreadable(error: ApiError, namespace: &str) -> Error {
+fn unreadable(error: ApiError, kind: &Kind, namespace: &str) -> Error {
     if error.is_kind_missing() {
-        return Error::not_found("KindNotServed", "the cluster does not serve Integrations: Camel K is not installed")
-            .hint("an admin can install an operator: kctl install -x ID");
+        let text = format!("the cluster does not serve {}s: Camel K is not installed", kind.kind);
+        return Error::not_found("KindNotServed", text).hint("an admin can install an operator: kctl install -x ID");
     }
     let forbidden = error.is_forbidden();
     let error = Error::from(error);

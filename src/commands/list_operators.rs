@@ -1,5 +1,7 @@
 //! `kctl list-operators`: who is there.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 
 use super::{Session, output, session::quoted};
@@ -106,14 +108,23 @@ fn say_unseen(session: &Session<'_>, unseen: &[Unseen]) {
     if unseen.is_empty() {
         return;
     }
-    let names = unseen.iter().map(|unseen| match &unseen.namespace {
-        Some(namespace) => format!("{} in {namespace}", unseen.source),
-        None => unseen.source.clone(),
-    });
-    let names: Vec<_> = names.collect();
+    let everywhere: BTreeSet<&str> =
+        unseen.iter().filter(|unseen| unseen.namespace.is_none()).map(|unseen| unseen.source.as_str()).collect();
+    let places: BTreeSet<&str> = unseen.iter().filter_map(|unseen| unseen.namespace.as_deref()).collect();
+    let only_there: BTreeSet<&str> =
+        unseen.iter().map(|unseen| unseen.source.as_str()).filter(|source| !everywhere.contains(source)).collect();
+    let list = |words: BTreeSet<&str>| words.into_iter().collect::<Vec<_>>().join(", ");
+    let mut parts = Vec::new();
+    if !everywhere.is_empty() {
+        parts.push(format!("{} in all namespaces", list(everywhere)));
+    }
+    if !only_there.is_empty() {
+        parts.push(list(only_there));
+    }
+    let there = if places.is_empty() { String::new() } else { format!(" (nor all of it in {})", list(places)) };
     session.ui.warn(&format!(
-        "not allowed to read {}; the list may lack operators, and claims are believed unchecked",
-        names.join(", ")
+        "not allowed to read {}{there}; the list may lack operators, and claims are believed unchecked",
+        parts.join(", ")
     ));
 }
 

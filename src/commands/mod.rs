@@ -1,6 +1,9 @@
 //! One verb a file: its arguments and its run, top to bottom. Here: the root parser and dispatch.
 
+mod bind;
 mod completion;
+mod config;
+mod help;
 mod install;
 mod list_operators;
 pub mod output;
@@ -8,6 +11,9 @@ mod root;
 mod run;
 pub mod session;
 mod switch_active;
+mod tenant;
+mod usage;
+mod version;
 
-pub use root::main;
+pub use root::{command, main};
 pub use session::Session;

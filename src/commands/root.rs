@@ -2,28 +2,37 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ColorChoice, Command, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::{
+        bind_args::BindArgs,
         complete,
         global::{ColorWhen, GlobalArgs},
+        help_args::HelpArgs,
         install_args::InstallArgs,
         run_args::RunArgs,
     },
     error::{Error, Exit, Result},
-    settings::Settings,
+    settings::{self, Settings},
     ui::{self, Color, Manner, Ui},
 };
 
 use super::{
-    Session, completion::CompletionArgs, list_operators::ListOperatorsArgs, switch_active::SwitchActiveArgs,
+    Session,
+    completion::CompletionArgs,
+    config::ConfigArgs,
+    list_operators::ListOperatorsArgs,
+    switch_active::SwitchActiveArgs,
+    usage::{self, Typed},
+    version::VersionArgs,
 };
 
 /// Operators side by side on one Kubernetes cluster: unique ids, clear owners, safe switches
 #[derive(Debug, Parser)]
 #[command(name = "kctl", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "Topics: kctl help environment | exit-codes | output | tenancy")]
 struct Root {
     #[command(flatten)]
     global: GlobalArgs,
@@ -35,9 +44,13 @@ struct Root {
 enum Verb {
     #[command(visible_alias = "completions")]
     Completion(CompletionArgs),
+    Config(ConfigArgs),
+    Help(HelpArgs),
     Install(Box<InstallArgs>),
     ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
+    Bind(Box<BindArgs>),
+    Version(VersionArgs),
     SwitchActive(Box<SwitchActiveArgs>),
 }
 
@@ -45,10 +58,13 @@ impl Verb {
     /// Whether the report is JSON, so that errors are, too.
     fn wants_json(&self) -> bool {
         match self {
-            Self::Completion(_) => false,
+            Self::Completion(_) | Self::Help(_) => false,
+            Self::Config(args) => args.wants_json(),
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
             Self::Run(args) => args.wants_json(),
+            Self::Bind(args) => args.wants_json(),
+            Self::Version(args) => args.wants_json(),
             Self::SwitchActive(args) => args.wants_json(),
         }
     }
@@ -56,40 +72,65 @@ impl Verb {
     async fn run(self, session: &Session<'_>) -> Result<Exit> {
         match self {
             Self::Completion(args) => args.run(session),
+            Self::Config(args) => args.run(session),
+            Self::Help(args) => args.run(session, command()),
             Self::Install(args) => args.run(session).await,
             Self::ListOperators(args) => args.run(session).await,
             Self::Run(args) => args.run(session).await,
+            Self::Bind(args) => args.run(session).await,
+            Self::Version(args) => args.run(session).await,
             Self::SwitchActive(args) => args.run(session).await,
         }
     }
 }
 
+/// The definition of the whole command line, for man pages and help.
+pub fn command() -> Command {
+    let root = Root::command();
+    if settings::is_plugin() { root.bin_name("kubectl kctl") } else { root }
+}
+
 /// Runs kctl on the process's arguments and returns its exit code.
 pub fn main() -> ExitCode {
-    if let Some(answered) = complete::answer(Root::command) {
-        return answered;
+    match complete::answer(Root::command) {
+        None => {}
+        Some(Ok(())) => return ExitCode::from(Exit::Done.code()),
+        Some(Err(error)) => return report(&Ui::new(Manner::default(), &Settings::default()), &error),
     }
-    let settings = match Settings::load() {
-        Ok(settings) => settings,
-        Err(error) => return report(&Ui::new(Manner::default(), &Settings::default()), &error),
+    let arguments = settings::arguments();
+    let typed = Typed::new(&arguments);
+    let loaded = Settings::load();
+    let mut root = command();
+    if let Ok(settings) = &loaded {
+        root = root.color(typed.color(settings));
+    }
+    let parsed = root.try_get_matches_from_mut(arguments).and_then(|matches| Root::from_arg_matches(&matches));
+    let early = |loaded: &Settings, color| {
+        let errors_as_json = loaded.errors_as_json || typed.wants_json();
+        Ui::new(Manner { errors_as_json, color, ..Manner::default() }, loaded)
     };
-    let Root { global, verb } = match Root::try_parse() {
-        Ok(root) => root,
-        Err(error) => return not_parsed(&error, &settings),
+    let (settings, Root { global, verb }) = match (loaded, parsed) {
+        (loaded, Err(error)) => {
+            let settings = loaded.unwrap_or_default();
+            let color = match typed.color(&settings) {
+                ColorChoice::Always => Color::Always,
+                ColorChoice::Never => Color::Never,
+                ColorChoice::Auto => Color::Auto,
+            };
+            return not_parsed(&error, &typed, &early(&settings, color), &root);
+        }
+        (Err(error), Ok(_)) => return report(&early(&Settings::default(), Color::Auto), &error),
+        (Ok(settings), Ok(root)) => (settings, root),
     };
     let manner = Manner {
         quiet: global.quiet,
         verbose: global.verbose,
-        color: match global.color {
-            ColorWhen::Auto => Color::Auto,
-            ColorWhen::Always => Color::Always,
-            ColorWhen::Never => Color::Never,
-        },
+        color: color(&global, &settings),
         yes: global.yes,
         errors_as_json: settings.errors_as_json || verb.wants_json(),
     };
-    start_log(global.verbose);
     let ui = Ui::new(manner, &settings);
+    start_log(global.verbose, ui.paints());
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report(&ui, &Error::failed("Runtime", error.to_string())),
@@ -126,27 +167,48 @@ fn report(ui: &Ui, error: &Error) -> ExitCode {
 }
 
 /// Help and version go to stdout with 0; what cannot be parsed is a usage error.
-fn not_parsed(error: &clap::Error, settings: &Settings) -> ExitCode {
-    if error.use_stderr() && settings.errors_as_json {
-        let ui = Ui::new(Manner { errors_as_json: true, ..Manner::default() }, settings);
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        return report(&ui, &Error::usage(first).hint("kctl --help"));
+fn not_parsed(error: &clap::Error, typed: &Typed, ui: &Ui, root: &Command) -> ExitCode {
+    let text = error.render();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            ui.help(&text.ansi().to_string(), &text.to_string());
+            match ui.finish() {
+                Ok(()) => ExitCode::from(Exit::Done.code()),
+                Err(error) => report(ui, &error),
+            }
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let missing = Error::usage("which command?").hint("kctl help");
+            if !ui.speaks_json() {
+                ui.plan(&text.to_string());
+            }
+            report(ui, &missing)
+        }
+        _ => report(ui, &usage::error(error, typed, root)),
     }
-    let printed = error.print();
-    ExitCode::from(if error.use_stderr() || printed.is_err() { Exit::Usage.code() } else { Exit::Done.code() })
+}
+
+fn color(global: &GlobalArgs, settings: &Settings) -> Color {
+    match global.color.map(ColorWhen::word).or(settings.color().map(|(word, _)| word)) {
+        Some("always") => Color::Always,
+        Some("never") => Color::Never,
+        _ => Color::Auto,
+    }
 }
 
 /// The log goes to stderr. Bodies never reach it: kube would log the text of an answer it cannot read.
-fn start_log(verbose: u8) {
+fn start_log(verbose: u8, paint: bool) {
     let filter = match verbose {
         0 => return,
         1 => "kctl=info",
         2 => "kctl=debug",
         _ => "kctl=trace,hyper_util=debug,rustls=debug,kube_client=off",
     };
-    let layer =
-        tracing_subscriber::fmt().with_env_filter(EnvFilter::new(filter)).with_writer(std::io::stderr).without_time();
+    let layer = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(filter))
+        .with_writer(std::io::stderr)
+        .with_ansi(paint)
+        .without_time();
     // Only a second call could fail, and there is none.
     let _ = layer.try_init();
 }

@@ -35,6 +35,12 @@ impl<'a> Session<'a> {
         }
         let cluster =
             Cluster::connect(&options(self.global), self.settings, &mut |warning| self.ui.warn(&warning)).await?;
+        tracing::info!(
+            context = cluster.context(),
+            server = cluster.server(),
+            namespace = cluster.namespace(),
+            "connect"
+        );
         Ok(self.cluster.get_or_init(|| cluster))
     }
 
@@ -70,7 +76,8 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-fn options(global: &GlobalArgs) -> ConnectOptions {
+/// The connection flags.
+pub(super) fn options(global: &GlobalArgs) -> ConnectOptions {
     let from = &global.connection;
     ConnectOptions {
         kubeconfig: from.kubeconfig.clone(),

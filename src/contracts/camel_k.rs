@@ -47,6 +47,8 @@ pub const KAMELET_TYPE: &str = "camel.apache.org/kamelet.type";
 
 /// Releases whose operator can be installed from plain manifests, newest first.
 pub const RELEASES: &[&str] = &["2.10.1", "2.10.0", "2.9.0", "2.8.1", "2.8.0"];
+/// Properties of a Kamelet endpoint that operators read themselves, whatever the Kamelet defines (seen in v2.10.1).
+pub const KAMELET_SELECTORS: &[&str] = &["id", "kameletVersion", "kameletNamespace"];
 
 /// Variable with the operator's id; it wins when it is not empty.
 pub const ENV_KAMEL_OPERATOR_ID: &str = "KAMEL_OPERATOR_ID";

@@ -17,6 +17,8 @@ pub enum Type {
     List,
     /// A map of strings.
     Map,
+    /// An object with fields of its own.
+    Object,
     /// A list of objects.
     Objects,
 }
@@ -127,7 +129,7 @@ const TABLE: &[(&str, &str)] = &[
     (
         "jvm",
         "debug:bool debug-suspend:bool print-command:bool debug-address options:list classpath jar \
-         agents:list ca-certificates:objects base-truststore:map truststore-password-path ca-cert-mount-path \
+         agents:list ca-certificates:objects base-truststore:object truststore-password-path ca-cert-mount-path \
          ca-cert ca-cert-password",
     ),
     ("kamelets", "auto:bool list mount-point"),
@@ -226,6 +228,7 @@ fn property(entry: &'static str) -> Property {
         "int-or-text" => Type::IntOrText,
         "list" => Type::List,
         "map" => Type::Map,
+        "object" => Type::Object,
         "objects" => Type::Objects,
         _ => Type::Text,
     };
@@ -264,7 +267,7 @@ mod tests {
     #[test]
     fn the_table_is_in_order_and_each_type_is_known() {
         assert!(ids().is_sorted());
-        let kinds = ["bool", "int", "int-or-text", "list", "map", "objects"];
+        let kinds = ["bool", "int", "int-or-text", "list", "map", "object", "objects"];
         for (id, own) in TABLE {
             for entry in own.split_whitespace() {
                 assert!(entry.split_once(':').is_none_or(|(_, kind)| kinds.contains(&kind)), "{id}: {entry}");

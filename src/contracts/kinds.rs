@@ -1,5 +1,10 @@
 //! The Kubernetes kinds kctl reads or writes by name, as constants.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What stands for itself in a path segment; names of roles have colons.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b':');
+
 /// One kind of object and where the API server serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kind {
@@ -23,7 +28,8 @@ impl Kind {
 
     /// The URL path of the collection, or of one object in it.
     ///
-    /// `namespace` is ignored for cluster-scoped kinds; `None` on a namespaced kind means all namespaces.
+    /// `namespace` is ignored for cluster-scoped kinds; `None` on a namespaced kind means all namespaces. Names may come
+    /// from a cluster and be anything: what could end a path segment is encoded.
     pub fn path(&self, namespace: Option<&str>, name: Option<&str>) -> String {
         let mut path = if self.group.is_empty() {
             format!("/api/{}", self.version)
@@ -32,13 +38,13 @@ impl Kind {
         };
         if let Some(namespace) = namespace.filter(|_| self.namespaced) {
             path.push_str("/namespaces/");
-            path.push_str(namespace);
+            path.extend(utf8_percent_encode(namespace, SEGMENT));
         }
         path.push('/');
         path.push_str(self.plural);
         if let Some(name) = name {
             path.push('/');
-            path.push_str(name);
+            path.extend(utf8_percent_encode(name, SEGMENT));
         }
         path
     }
@@ -120,12 +126,14 @@ pub const BUILD: Kind = namespaced(CAMEL, "v1", "Build", "builds");
 pub const CAMEL_CATALOG: Kind = namespaced(CAMEL, "v1", "CamelCatalog", "camelcatalogs");
 /// Camel K Kamelet, as served from v2.0.
 pub const KAMELET: Kind = namespaced(CAMEL, "v1", "Kamelet", "kamelets");
+/// Camel K Kamelet, as served up to v2.5.1.
+pub const KAMELET_V1ALPHA1: Kind = namespaced(CAMEL, "v1alpha1", "Kamelet", "kamelets");
 /// Camel K Pipe (from v2.0).
 pub const PIPE: Kind = namespaced(CAMEL, "v1", "Pipe", "pipes");
 /// Camel K `KameletBinding` (to v2.5.1).
 pub const KAMELET_BINDING: Kind = namespaced(CAMEL, "v1alpha1", "KameletBinding", "kameletbindings");
 
-const ALL: [Kind; 24] = [
+const ALL: [Kind; 25] = [
     NAMESPACE,
     CONFIG_MAP,
     SECRET,
@@ -148,6 +156,7 @@ const ALL: [Kind; 24] = [
     BUILD,
     CAMEL_CATALOG,
     KAMELET,
+    KAMELET_V1ALPHA1,
     PIPE,
     KAMELET_BINDING,
 ];
@@ -171,6 +180,8 @@ mod tests {
     fn paths() {
         assert_eq!(CONFIG_MAP.path(Some("a"), Some("b")), "/api/v1/namespaces/a/configmaps/b");
         assert_eq!(DEPLOYMENT.path(None, None), "/apis/apps/v1/deployments");
+        assert_eq!(POD.path(Some("a/../b?x"), None), "/api/v1/namespaces/a%2F..%2Fb%3Fx/pods");
+        assert_eq!(CLUSTER_ROLE.path(None, Some("system:a")), "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:a");
         assert_eq!(CLUSTER_ROLE.path(Some("ignored"), Some("x")), "/apis/rbac.authorization.k8s.io/v1/clusterroles/x");
     }
 }

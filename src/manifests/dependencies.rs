@@ -25,6 +25,22 @@ pub fn normalise(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
+/// All dependencies in their usual form, each once; what is odd about one goes to `remarks`.
+///
+/// # Errors
+/// An empty one (exit 2).
+pub fn all(texts: &[String], remarks: &mut Vec<String>) -> Result<Vec<String>> {
+    let mut wanted: Vec<String> = Vec::new();
+    for text in texts {
+        let dependency = normalise(text)?;
+        remarks.extend(oddity(&dependency));
+        if !wanted.contains(&dependency) {
+            wanted.push(dependency);
+        }
+    }
+    Ok(wanted)
+}
+
 /// What is odd about a normalised dependency, if anything is.
 pub fn oddity(dependency: &str) -> Option<String> {
     match dependency.split_once(':') {

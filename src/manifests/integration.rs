@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     contracts::{
         camel_k::{OPERATOR_ID, PLATFORM_ID, PROFILE_ID, PROFILE_NAMESPACE},
-        camel_traits::{ADDONS, ADDONS_KEY},
+        camel_traits::ADDONS,
         kinds::INTEGRATION,
     },
     error::{Error, Result},
@@ -62,12 +62,11 @@ impl Draft {
         let name = name(wish, sources)?;
         let mut remarks = Vec::new();
         let (annotations, annotated_id) = annotations(wish)?;
-        let labels = wish.labels.iter().map(|text| metadata::label(text)).map(|pair| pair.map(value_pair));
-        let labels = labels.collect::<Result<Map<_, _>>>()?;
+        let labels = metadata::labels(&wish.labels)?;
         let (traits, unknown) = traits::traits(&settings(wish, read)?)?;
         remarks.extend(unknown);
         let spec = spec(wish, sources, read, &mut remarks)?;
-        let kit = wish.kit.as_deref().map(|kit| namespaced_name("--kit", kit)).transpose()?;
+        let kit = wish.kit.as_deref().map(|kit| metadata::namespaced_name("--kit", kit)).transpose()?;
         let draft = Self { name, annotated_id, remarks, annotations, labels, spec, traits, kit };
         let size = draft.object(Target::default()).to_string().len();
         if size > LARGEST {
@@ -103,32 +102,13 @@ impl Draft {
             kit.insert("name".into(), json!(name));
             spec.insert("integrationKit".into(), json!(kit));
         }
-        let traits = self.placed_traits(target.addons);
+        let traits = traits::placed(&self.traits, target.addons);
         if !traits.is_empty() {
             spec.insert("traits".into(), json!(traits));
         }
         json!({
             "apiVersion": INTEGRATION.api_version(), "kind": INTEGRATION.kind, "metadata": meta, "spec": spec,
         })
-    }
-
-    fn placed_traits(&self, under_addons: bool) -> Map<String, Value> {
-        if !under_addons {
-            return self.traits.clone();
-        }
-        let mut placed = Map::new();
-        let mut addons = Map::new();
-        for (id, fields) in &self.traits {
-            match fields {
-                Value::Object(own) if id == ADDONS_KEY => addons.extend(own.clone()),
-                fields if ADDONS.contains(&id.as_str()) => drop(addons.insert(id.clone(), fields.clone())),
-                fields => drop(placed.insert(id.clone(), fields.clone())),
-            }
-        }
-        if !addons.is_empty() {
-            placed.insert(ADDONS_KEY.into(), json!(addons));
-        }
-        placed
     }
 }
 
@@ -152,10 +132,6 @@ pub fn explicit_id(flag: Option<&str>, annotated: Option<&str>) -> Result<Option
         }
         id => Ok(id.map(str::to_owned)),
     }
-}
-
-fn value_pair((key, value): (String, String)) -> (String, Value) {
-    (key, json!(value))
 }
 
 fn name(wish: &Wish, sources: &[Source]) -> Result<String> {
@@ -185,45 +161,21 @@ fn name(wish: &Wish, sources: &[Source]) -> Result<String> {
 fn annotations(wish: &Wish) -> Result<(Map<String, Value>, Option<String>)> {
     let mut annotations = Map::new();
     if let Some(profile) = &wish.integration_profile {
-        let (namespace, name) = namespaced_name("--integration-profile", profile)?;
+        let (namespace, name) = metadata::namespaced_name("--integration-profile", profile)?;
         annotations.insert(PROFILE_ID.into(), json!(name));
         annotations.extend(namespace.map(|namespace| (PROFILE_NAMESPACE.to_owned(), json!(namespace))));
     }
     if let Some(platform) = &wish.platform {
-        let (namespace, name) = namespaced_name("--platform", platform)?;
+        let (namespace, name) = metadata::namespaced_name("--platform", platform)?;
         if namespace.is_some() {
             return Err(Error::usage(format!("--platform {platform}: a platform is named without its namespace"))
                 .hint(format!("--platform {name}")));
         }
         annotations.insert(PLATFORM_ID.into(), json!(name));
     }
-    let mut id = None;
-    for text in &wish.annotations {
-        let (key, value) = metadata::annotation(text)?;
-        if key == OPERATOR_ID {
-            id = Some(value);
-        } else {
-            annotations.insert(key, json!(value));
-        }
-    }
+    let (typed, id) = metadata::annotations(&wish.annotations)?;
+    annotations.extend(typed);
     Ok((annotations, id))
-}
-
-/// `[namespace/]name`.
-fn namespaced_name(flag: &str, text: &str) -> Result<(Option<String>, String)> {
-    let word = |text: &str| {
-        !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')
-    };
-    let (namespace, name) = match text.split_once('/') {
-        Some((namespace, name)) => (Some(namespace), name),
-        None => (None, text),
-    };
-    if !word(name) || !namespace.is_none_or(word) {
-        return Err(
-            Error::usage(format!("{flag} {text:?} is not a name")).hint(format!("{flag} NAME, or NAMESPACE/NAME"))
-        );
-    }
-    Ok((namespace.map(str::to_owned), name.to_owned()))
 }
 
 /// The trait options, and the options that stand for one.
@@ -262,15 +214,7 @@ fn spec(
     let mut spec = Map::new();
     let content = sources::content(sources, wish.compression)?;
     let mut lists = vec![("flows", json!(content.flows)), ("sources", json!(content.sources))];
-    let mut wanted: Vec<String> = Vec::new();
-    for text in &wish.dependencies {
-        let dependency = dependencies::normalise(text)?;
-        remarks.extend(dependencies::oddity(&dependency));
-        if !wanted.contains(&dependency) {
-            wanted.push(dependency);
-        }
-    }
-    lists.push(("dependencies", json!(wanted)));
+    lists.push(("dependencies", json!(dependencies::all(&wish.dependencies, remarks)?)));
     if let Some(empty) = wish.maven_repositories.iter().find(|repository| repository.trim().is_empty()) {
         return Err(Error::usage(format!("--maven-repository {empty:?} is empty")).hint("--maven-repository https://…"));
     }
@@ -284,8 +228,7 @@ fn spec(
         spec.insert("profile".into(), json!(trait_profile(profile)?));
     }
     if let Some(account) = &wish.service_account {
-        let (_, name) = namespaced_name("--service-account", account)?;
-        spec.insert("serviceAccountName".into(), json!(name));
+        spec.insert("serviceAccountName".into(), json!(metadata::service_account(account)?));
     }
     if let Some(git) = git(wish)? {
         spec.insert("git".into(), git);

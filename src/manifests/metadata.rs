@@ -1,6 +1,71 @@
-//! Labels and annotations from the command line.
+//! Labels, annotations and references to other objects from the command line.
 
-use crate::error::{Error, Result};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    contracts::camel_k::OPERATOR_ID,
+    error::{Error, Result},
+};
+
+/// The labels of all `--label` options; of a key given twice the last value.
+///
+/// # Errors
+/// What is wrong with one (exit 2).
+pub fn labels(texts: &[String]) -> Result<Map<String, Value>> {
+    texts.iter().map(|text| label(text).map(|(key, value)| (key, json!(value)))).collect()
+}
+
+/// The annotations of all `--annotation` options, and apart from them the operator id that one of them sets.
+///
+/// # Errors
+/// What is wrong with one (exit 2).
+pub fn annotations(texts: &[String]) -> Result<(Map<String, Value>, Option<String>)> {
+    let mut annotations = Map::new();
+    let mut id = None;
+    for text in texts {
+        let (key, value) = annotation(text)?;
+        if key == OPERATOR_ID {
+            id = Some(value);
+        } else {
+            annotations.insert(key, json!(value));
+        }
+    }
+    Ok((annotations, id))
+}
+
+/// Splits `[namespace/]name`.
+///
+/// # Errors
+/// Anything else (exit 2).
+pub fn namespaced_name(flag: &str, text: &str) -> Result<(Option<String>, String)> {
+    let word = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')
+    };
+    let (namespace, name) = match text.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, text),
+    };
+    if !word(name) || !namespace.is_none_or(word) {
+        return Err(
+            Error::usage(format!("{flag} {text:?} is not a name")).hint(format!("{flag} NAME, or NAMESPACE/NAME"))
+        );
+    }
+    Ok((namespace.map(str::to_owned), name.to_owned()))
+}
+
+/// The name of a `--service-account`: it is always one of the object's own namespace.
+///
+/// # Errors
+/// Not a name, or one with a namespace (exit 2).
+pub fn service_account(text: &str) -> Result<String> {
+    match namespaced_name("--service-account", text)? {
+        (None, name) => Ok(name),
+        (Some(_), name) => {
+            Err(Error::usage(format!("--service-account {text}: an account is named without its namespace"))
+                .hint(format!("--service-account {name}")))
+        }
+    }
+}
 
 /// Splits `--label key=value` (exactly one `=`) and checks both against the rules of labels.
 ///

@@ -2,13 +2,16 @@
 
 pub mod crds;
 pub mod dependencies;
+pub mod endpoint;
 pub mod flows;
 pub mod integration;
+pub mod kamelet;
 pub mod metadata;
 pub mod modeline;
 pub mod mounts;
 pub mod names;
 pub mod operator;
+pub mod pipe;
 pub mod properties;
 pub mod rbac;
 pub mod sources;

@@ -1,4 +1,4 @@
-//! Names of Integrations, by the rules of the `kamel` command.
+//! Names of Integrations and Pipes, by the rules of the `kamel` command.
 
 use crate::error::{Error, Result};
 
@@ -50,6 +50,36 @@ pub fn integration_name(wanted: Option<&str>, from: NameFrom<'_>) -> Result<Stri
         return Err(Error::usage(format!("no name can be made of {origin:?}: nothing is left of it"))
             .hint("name it with lower-case letters, digits and dashes: --name NAME"));
     }
+    short_enough(name)
+}
+
+/// The name of a Pipe: `wanted` as it is, else `SOURCE-to-SINK` of the names of its ends, sanitised.
+///
+/// # Errors
+/// No name is left, or `wanted` is none, or it is too long (exit 2).
+pub fn pipe_name(wanted: Option<&str>, source: &str, sink: &str) -> Result<String> {
+    let Some(name) = wanted else {
+        // A dot would cut the name short, as it does with the ending of a file.
+        let part = |text: &str| sanitise(&text.replace('.', "-"));
+        return short_enough(format!("{}-to-{}", part(source), part(sink)));
+    };
+    let label = |part: &str| {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        part.starts_with(plain) && part.ends_with(plain) && part.chars().all(|c| plain(c) || c == '-')
+    };
+    if !name.split('.').all(label) {
+        let error = Error::usage(format!("--name {name:?} is not a name of lower-case letters, digits, '-' and '.'"));
+        let instead = sanitise(name);
+        return Err(if instead.is_empty() {
+            error.hint("--name NAME")
+        } else {
+            error.hint(format!("--name {instead}"))
+        });
+    }
+    short_enough(name.to_owned())
+}
+
+fn short_enough(name: String) -> Result<String> {
     if name.len() > LONGEST {
         return Err(Error::usage(format!("the name {name} has {} characters; {LONGEST} are allowed", name.len()))
             .hint("give a shorter one: --name NAME"));
@@ -124,6 +154,29 @@ mod tests {
         assert_eq!(named(None, NameFrom::Image("localhost:5000/me/app@sha256:abcd")), "app");
         assert_eq!(named(None, NameFrom::Git("https://github.com/me/sample.git")), "sample");
         assert_eq!(named(None, NameFrom::Git("https://github.com/me/sample/")), "sample");
+    }
+
+    #[test]
+    fn pipes() {
+        for (wanted, source, sink, name) in [
+            (None, "timer-source", "log-sink", "timer-source-to-log-sink"),
+            (None, "my", "log", "my-to-log"),
+            (None, "my.own-source", "log", "my-own-source-to-log"),
+            (Some("as.it-is"), "a", "b", "as.it-is"),
+        ] {
+            assert_eq!(pipe_name(wanted, source, sink).expect("a name"), name);
+        }
+        let long = "x".repeat(40);
+        for (wanted, hint) in [
+            (Some("MyName"), "--name my-name"),
+            (Some(""), "--name NAME"),
+            (Some("a..b"), "--name a"),
+            (Some("-a"), "--name a"),
+        ] {
+            let error = pipe_name(wanted, "a", "b").expect_err("no name");
+            assert_eq!((error.exit(), error.all_hints()), (crate::error::Exit::Usage, &[hint.to_owned()][..]));
+        }
+        assert!(pipe_name(None, &long, &long).expect_err("long").message().contains("84 characters"));
     }
 
     #[test]

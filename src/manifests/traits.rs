@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    contracts::camel_traits::{self, ADDONS_KEY, Property, Type},
+    contracts::camel_traits::{self, ADDONS, ADDONS_KEY, Property, Type},
     error::{Error, Result},
 };
 
@@ -117,6 +117,26 @@ pub fn traits(settings: &[Setting]) -> Result<(Map<String, Value>, Vec<String>)>
     Ok((traits, remarks))
 }
 
+/// The traits where an operator looks for them: a v1 wants some of them under `addons`.
+pub fn placed(traits: &Map<String, Value>, under_addons: bool) -> Map<String, Value> {
+    if !under_addons {
+        return traits.clone();
+    }
+    let mut placed = Map::new();
+    let mut addons = Map::new();
+    for (id, fields) in traits {
+        match fields {
+            Value::Object(own) if id == ADDONS_KEY => addons.extend(own.clone()),
+            fields if ADDONS.contains(&id.as_str()) => drop(addons.insert(id.clone(), fields.clone())),
+            fields => drop(placed.insert(id.clone(), fields.clone())),
+        }
+    }
+    if !addons.is_empty() {
+        placed.insert(ADDONS_KEY.into(), json!(addons));
+    }
+    placed
+}
+
 /// The properties of a setting's trait; `None` for a trait of other origin under `addons`.
 fn properties_of(setting: &Setting) -> Result<Option<Vec<Property>>> {
     let id = setting.id.as_str();
@@ -152,7 +172,14 @@ fn place(fields: &mut Value, setting: &Setting, known: Option<&[Property]>, rema
     path.extend_from_slice(deeper);
     let nested = !deeper.is_empty();
     match property.kind {
-        Type::Map | Type::Objects if nested => put(fields, &path, json!(setting.value), setting),
+        Type::Map if nested => put(fields, &path, json!(setting.value), setting),
+        Type::Object | Type::Objects if nested => {
+            // Fields of an object are properties, too; what is below them are keys of the user's.
+            if let Some(Segment::Key(field)) = path[1..].iter_mut().find(|segment| matches!(segment, Segment::Key(_))) {
+                *field = camel_traits::camel_case(field);
+            }
+            put(fields, &path, json!(setting.value), setting)
+        }
         Type::List if matches!(deeper, [Segment::Index(_)]) => put(fields, &path, json!(setting.value), setting),
         Type::List if !nested => {
             let list = fields[&property.field].take();
@@ -178,7 +205,7 @@ fn typed(setting: &Setting, kind: Type) -> Result<Value> {
         },
         Type::Int => value.parse::<i64>().ok().map(|number| json!(number)),
         Type::IntOrText => Some(value.parse::<i64>().map_or_else(|_| json!(value), |number| json!(number))),
-        Type::Text | Type::List | Type::Map | Type::Objects => Some(json!(value)),
+        Type::Text | Type::List | Type::Map | Type::Object | Type::Objects => Some(json!(value)),
     }
     .ok_or_else(|| wrong(setting, kind))
 }
@@ -191,7 +218,7 @@ fn wrong(setting: &Setting, kind: Type) -> Error {
         Type::Int => ("must be a whole number", format!("-t {key}=1")),
         Type::IntOrText => ("takes one number or text", format!("-t {key}=25%")),
         Type::List => ("takes texts", format!("-t {key}=ONE -t {key}=TWO")),
-        Type::Map => ("takes keys", format!("-t {key}.KEY=VALUE")),
+        Type::Map | Type::Object => ("takes keys", format!("-t {key}.KEY=VALUE")),
         Type::Objects => ("takes objects", format!("-t {key}[0].KEY=VALUE")),
     };
     Error::usage(format!("{}: {key} {what}", setting.text)).hint(example)
@@ -265,7 +292,7 @@ mod tests {
 
     #[test]
     fn typed_nested_and_repeated() {
-        let cases: [(&[&str], Value); 14] = [
+        let cases: [(&[&str], Value); 15] = [
             (&["container.port=8080"], json!({"container": {"port": 8080}})),
             (&["container.request-cpu=1"], json!({"container": {"requestCPU": "1"}})),
             (&["container.requestCPU=1"], json!({"container": {"requestCPU": "1"}})),
@@ -280,6 +307,10 @@ mod tests {
             (
                 &["keda.triggers[0].type=kafka", "keda.triggers[0].metadata.topic=t", "keda.triggers[1].type=cron"],
                 json!({"keda": {"triggers": [{"type": "kafka", "metadata": {"topic": "t"}}, {"type": "cron"}]}}),
+            ),
+            (
+                &["jvm.ca-certificates[0].cert-path=/a", "jvm.base-truststore.password-path=/b"],
+                json!({"jvm": {"caCertificates": [{"certPath": "/a"}], "baseTruststore": {"passwordPath": "/b"}}}),
             ),
             (&["ingress.annotations.\"a.b/c\"=1"], json!({"ingress": {"annotations": {"a.b/c": "1"}}})),
             (&["ingress.annotations.'a=b'.x=1"], json!({"ingress": {"annotations": {"a=b": {"x": "1"}}}})),

@@ -7,16 +7,19 @@ pub mod age;
 pub mod manifest;
 pub mod operation;
 pub mod operators;
+pub mod settings;
 pub mod table;
-pub mod text;
+pub mod version;
 
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Result, text};
 
 pub use operation::{ChangeLine, OperationReport};
 pub use operators::OperatorList;
+pub use settings::SettingList;
 pub use table::Table;
+pub use version::VersionInfo;
 
 /// `apiVersion` of every document kctl prints.
 pub const API_VERSION: &str = "kctl.dev/v1alpha1";

@@ -2,7 +2,7 @@
 
 use comfy_table::{ContentArrangement, Row, presets::NOTHING};
 
-use super::text::clean;
+use crate::error::text::clean;
 
 /// Blanks between columns.
 const GAP: u16 = 3;

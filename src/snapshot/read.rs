@@ -150,7 +150,7 @@ impl Call<'_> {
         let mut last = "";
         for (key, object) in objects.range(first..).take_while(|(key, _)| key.starts_with(&inside)) {
             let (namespace, name) = key.split_once('/').unwrap_or(("", key));
-            if !fields.is_empty() && !fields.matches(namespace, name) {
+            if !fields.is_empty() && !fields.matches(namespace, name, || object.value()) {
                 continue;
             }
             if !labels.is_empty() {

@@ -36,7 +36,8 @@ pub(super) fn save(store: &Store, path: &Path) -> Result<()> {
 /// Saves into a directory. Objects that were loaded from a file below it stay in that file, which is written again only
 /// when one of them changed or is gone; all others go to one file more.
 fn save_directory(store: &Store, directory: &Path) -> Result<()> {
-    let own = own_files(store, directory);
+    let directory = fs::canonicalize(directory).map_err(|error| not_writable(directory, &files::describe(&error)))?;
+    let own = own_files(store, &directory);
     let fresh = directory.join(NEW_OBJECTS);
     let home = |object: &Object| match object.origin {
         Origin::Loaded(file, _) | Origin::Changed(file) => own.get(&file).cloned().unwrap_or_else(|| fresh.clone()),
@@ -71,13 +72,12 @@ fn save_directory(store: &Store, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The loaded files that are below a directory.
+/// The loaded files that are below a directory, by their canonical paths.
 fn own_files(store: &Store, directory: &Path) -> BTreeMap<FileId, PathBuf> {
-    let Ok(directory) = fs::canonicalize(directory) else { return BTreeMap::new() };
     (0..)
         .zip(&store.files)
-        .filter(|(_, path)| fs::canonicalize(path).is_ok_and(|path| path.starts_with(&directory)))
-        .map(|(file, path)| (file, path.clone()))
+        .filter_map(|(file, path)| Some((file, fs::canonicalize(path).ok()?)))
+        .filter(|(_, path)| path.starts_with(directory))
         .collect()
 }
 
@@ -136,6 +136,7 @@ fn write_file(path: &Path, objects: &[&Object]) -> Result<()> {
     }
     .map_err(fail)?;
     let file = writer.into_inner().map_err(|error| fail(error.into_error()))?;
+    file.as_file().sync_all().map_err(fail)?;
     if let Ok(there) = fs::metadata(&path) {
         fs::set_permissions(file.path(), there.permissions()).map_err(fail)?;
     }

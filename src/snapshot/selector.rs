@@ -1,5 +1,7 @@
 //! Label and field selectors.
 
+use serde_json::Value;
+
 use super::{resource::Resource, status::ApiError};
 
 /// One requirement of a label selector.
@@ -141,53 +143,88 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// A parsed field selector: only names and namespaces can be selected.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct FieldSelector {
-    name: Vec<(String, bool)>,
-    namespace: Vec<(String, bool)>,
+/// One requirement of a field selector: a field, a value, and whether they must be equal or must not.
+#[derive(Clone, Debug, PartialEq)]
+struct Term {
+    field: String,
+    value: String,
+    equal: bool,
 }
+
+/// A parsed field selector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct FieldSelector(Vec<Term>);
+
+/// The fields of built-in kinds that can be selected besides name and namespace.
+const SELECTABLE: [(&str, &[&str]); 4] = [
+    (
+        "events",
+        &[
+            "involvedObject.kind",
+            "involvedObject.name",
+            "involvedObject.namespace",
+            "involvedObject.uid",
+            "reason",
+            "type",
+        ],
+    ),
+    ("namespaces", &["status.phase"]),
+    ("pods", &["spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "status.phase", "status.podIP"]),
+    ("secrets", &["type"]),
+];
 
 impl FieldSelector {
     /// Reads `metadata.name=a,metadata.namespace!=b`.
     pub(super) fn parse(text: &str, resource: &Resource) -> Result<Self, ApiError> {
-        let mut selector = Self::default();
-        for term in text.split(',').filter(|term| !term.trim().is_empty()) {
-            let (key, value, equal) = term
-                .split_once("!=")
-                .map(|(key, value)| (key, value, false))
-                .or_else(|| term.split_once("==").map(|(key, value)| (key, value, true)))
-                .or_else(|| term.split_once('=').map(|(key, value)| (key, value, true)))
-                .ok_or_else(|| {
-                    ApiError::bad_request(format!("invalid selector: '{term}'; can't understand '{term}'"))
-                })?;
-            let list = match key.trim() {
-                "metadata.name" => &mut selector.name,
-                "metadata.namespace" => &mut selector.namespace,
-                other if resource.custom => {
-                    return Err(ApiError::bad_request(format!("field label not supported: {other}")));
-                }
-                other => {
-                    return Err(ApiError::bad_request(format!(
-                        "\"{other}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
-                    )));
-                }
-            };
-            list.push((value.trim().to_owned(), equal));
-        }
-        Ok(selector)
+        let terms = text.split(',').filter(|term| !term.trim().is_empty()).map(|term| field_term(term, resource));
+        terms.collect::<Result<_, _>>().map(Self)
     }
 
     /// Whether it takes everything.
     pub(super) fn is_empty(&self) -> bool {
-        self.name.is_empty() && self.namespace.is_empty()
+        self.0.is_empty()
     }
 
-    /// Whether an object of this namespace (empty when it has none) and name is taken.
-    pub(super) fn matches(&self, namespace: &str, name: &str) -> bool {
-        self.name.iter().all(|(value, equal)| (value == name) == *equal)
-            && self.namespace.iter().all(|(value, equal)| (value == namespace) == *equal)
+    /// Whether an object of this namespace (empty when it has none) and name is taken; `object` is called only when other
+    /// fields count.
+    pub(super) fn matches(&self, namespace: &str, name: &str, object: impl Fn() -> Value) -> bool {
+        self.0.iter().all(|term| {
+            let equal = match term.field.as_str() {
+                "metadata.name" => term.value == name,
+                "metadata.namespace" => term.value == namespace,
+                field => {
+                    let object = object();
+                    let pointer = format!("/{}", field.replace('.', "/"));
+                    object.pointer(&pointer).and_then(Value::as_str).unwrap_or_default() == term.value
+                }
+            };
+            equal == term.equal
+        })
     }
+}
+
+fn field_term(term: &str, resource: &Resource) -> Result<Term, ApiError> {
+    let (field, value, equal) = term
+        .split_once("!=")
+        .map(|(field, value)| (field, value, false))
+        .or_else(|| term.split_once("==").map(|(field, value)| (field, value, true)))
+        .or_else(|| term.split_once('=').map(|(field, value)| (field, value, true)))
+        .ok_or_else(|| ApiError::bad_request(format!("invalid selector: '{term}'; can't understand '{term}'")))?;
+    let field = field.trim();
+    let selectable = SELECTABLE
+        .iter()
+        .any(|(plural, fields)| !resource.custom && *plural == resource.plural && fields.contains(&field));
+    match field {
+        "metadata.name" | "metadata.namespace" => {}
+        _ if selectable => {}
+        _ if resource.custom => return Err(ApiError::bad_request(format!("field label not supported: {field}"))),
+        _ => {
+            return Err(ApiError::bad_request(format!(
+                "\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+            )));
+        }
+    }
+    Ok(Term { field: field.to_owned(), value: value.trim().to_owned(), equal })
 }
 
 #[cfg(test)]
@@ -240,9 +277,14 @@ mod tests {
     fn field_selectors() {
         let resource = super::super::builtin::custom("x.io", "v1", "X", "xs", true);
         let parse = |text: &str| FieldSelector::parse(text, &resource);
-        assert!(parse("metadata.name=a,metadata.namespace=n").unwrap().matches("n", "a"));
-        assert!(!parse("metadata.name==a").unwrap().matches("n", "b"));
-        assert!(parse("metadata.name!=a").unwrap().matches("n", "b"));
+        let none = || Value::Null;
+        assert!(parse("metadata.name=a,metadata.namespace=n").unwrap().matches("n", "a", none));
+        assert!(!parse("metadata.name==a").unwrap().matches("n", "b", none));
+        assert!(parse("metadata.name!=a").unwrap().matches("n", "b", none));
+        let pods = super::super::builtin::served().find(|resource| resource.plural == "pods").unwrap();
+        let running = FieldSelector::parse("status.phase=Running", &pods).unwrap();
+        assert!(running.matches("n", "a", || serde_json::json!({"status": {"phase": "Running"}})));
+        assert!(!running.matches("n", "a", none));
         assert_eq!(parse("spec.id=x").unwrap_err().message, "field label not supported: spec.id");
     }
 }

@@ -6,16 +6,30 @@ use serde_json::{Map, Value, json};
 /// matter who wrote them, since an Integration with old sources beside new routes would be neither.
 const CONTENT: &[&str] = &["flows", "sources", "git"];
 
+/// The ends of a Pipe. What belongs to the former one goes when another takes its place, no matter who wrote it.
+const ENDS: &[&str] = &["source", "sink"];
+
 /// The merge patch from `observed` to `wanted`, or `None` when nothing differs.
 ///
 /// What `wanted` does not mention stays, except what `manager` wrote earlier and nobody changed since: the server
 /// keeps that record in `managedFields`.
 pub fn patch(observed: &Value, wanted: &Value, manager: &str) -> Option<Value> {
+    let wanted = &without_nulls(wanted);
     let mut patch = changes(observed, wanted).unwrap_or_else(|| json!({}));
     let drops = managed(observed, manager).map(|owned| dropped(&owned, observed, wanted)).unwrap_or_default();
     merge(&mut patch, drops);
     merge(&mut patch, old_content(observed, wanted));
+    merge(&mut patch, old_endpoints(observed, wanted));
     patch.as_object().is_some_and(|patch| !patch.is_empty()).then_some(patch)
+}
+
+/// A merge patch cannot write a null (`errorHandler: {log: null}`); an empty map means the same to an operator.
+fn without_nulls(wanted: &Value) -> Value {
+    match wanted {
+        Value::Null => json!({}),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), without_nulls(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 /// What differs, as nested maps down to the values to set.
@@ -33,6 +47,7 @@ fn changes(observed: &Value, wanted: &Value) -> Option<Value> {
             (!out.is_empty()).then_some(Value::Object(out))
         }
         (observed, wanted) if same(observed, wanted) => None,
+        (Value::Null, Value::Object(wanted)) if wanted.is_empty() => None,
         // A map over something else: a merge patch would keep nothing of the old value, which is what is wanted.
         _ => Some(wanted.clone()),
     }
@@ -117,6 +132,47 @@ fn old_content(observed: &Value, wanted: &Value) -> Value {
         .map(|field| ((*field).to_owned(), Value::Null))
         .collect();
     if nulls.is_empty() { json!({}) } else { json!({"spec": nulls}) }
+}
+
+/// Nulls for what belongs to an endpoint or an error handler that another one replaces.
+fn old_endpoints(observed: &Value, wanted: &Value) -> Value {
+    let mut out = Map::new();
+    for end in ENDS {
+        let pointer = format!("/spec/{end}");
+        let (Some(old), Some(new)) = (observed.pointer(&pointer), wanted.pointer(&pointer)) else { continue };
+        if !same_endpoint(old, new) {
+            out.extend(unwanted(old, new).map(|nulls| ((*end).to_owned(), nulls)));
+        }
+    }
+    let handler = "/spec/errorHandler";
+    if let (Some(old), Some(new)) = (observed.pointer(handler), wanted.pointer(handler)) {
+        // An operator refuses two of them at once.
+        out.extend(unwanted(old, new).map(|nulls| ("errorHandler".to_owned(), nulls)));
+    }
+    if out.is_empty() { json!({}) } else { json!({"spec": out}) }
+}
+
+/// Whether two endpoints name the same object, or URIs of the same component.
+fn same_endpoint(old: &Value, new: &Value) -> bool {
+    let text = |endpoint: &Value, pointer: &str| endpoint.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let scheme = |endpoint| text(endpoint, "/uri").and_then(|uri| uri.split(':').next().map(str::to_owned));
+    let same = |at: &str| text(old, at) == text(new, at);
+    // Without a namespace it is that of the Pipe, which is what kctl writes.
+    let same_namespace = text(old, "/ref/namespace").is_none() || same("/ref/namespace");
+    same("/ref/kind") && same("/ref/name") && same_namespace && scheme(old) == scheme(new)
+}
+
+/// Nulls for every key of a map, and of the maps in it, that the new one does not have.
+fn unwanted(old: &Value, new: &Value) -> Option<Value> {
+    let (old, new) = (old.as_object()?, new.as_object()?);
+    let mut out = Map::new();
+    for (key, value) in old {
+        match new.get(key) {
+            None => drop(out.insert(key.clone(), Value::Null)),
+            Some(wanted) => out.extend(unwanted(value, wanted).map(|nulls| (key.clone(), nulls))),
+        }
+    }
+    (!out.is_empty()).then_some(Value::Object(out))
 }
 
 /// Puts the entries of one tree into another.
@@ -225,5 +281,69 @@ mod tests {
             patch(&object, &image, "kctl-run"),
             Some(json!({"spec": {"traits": {"container": {"image": "a"}}, "sources": null}}))
         );
+    }
+
+    fn pipe(source: &Value, handler: &Value) -> Value {
+        json!({"spec": {"source": source, "sink": {"uri": "log:a"}, "errorHandler": handler}})
+    }
+
+    fn kamelet(name: &str, properties: &Value) -> Value {
+        json!({"ref": {"kind": "Kamelet", "apiVersion": "camel.apache.org/v1", "namespace": "team", "name": name},
+            "properties": properties})
+    }
+
+    #[test]
+    fn of_the_same_endpoint_the_properties_of_others_stay() {
+        let mut theirs = kamelet("timer-source", &json!({"message": "a", "period": "1"}));
+        theirs["dataTypes"] = json!({"out": {}});
+        let wanted = pipe(&kamelet("timer-source", &json!({"message": "b"})), &json!({"log": null}));
+        assert_eq!(
+            patch(&pipe(&theirs, &json!({"log": null})), &wanted, "kctl-run"),
+            Some(json!({"spec": {"source": {"properties": {"message": "b"}}}}))
+        );
+        let uri = |text: &str| json!({"uri": text});
+        let mut with_more = uri("timer:a");
+        with_more["properties"] = json!({"theirs": "1"});
+        assert_eq!(
+            patch(&pipe(&with_more, &json!({"none": {}})), &pipe(&uri("timer:b"), &json!({"none": null})), "kctl-run"),
+            Some(json!({"spec": {"source": {"uri": "timer:b"}}}))
+        );
+    }
+
+    #[test]
+    fn of_another_endpoint_nothing_of_the_former_stays() {
+        let mut theirs = kamelet("timer-source", &json!({"message": "a"}));
+        theirs["ref"]["fieldPath"] = json!("x");
+        let other =
+            json!({"ref": {"kind": "Kamelet", "namespace": "team", "name": "http-source"}, "properties": {"url": "u"}});
+        assert_eq!(
+            patch(&pipe(&theirs, &json!({})), &pipe(&other, &json!({})), "kctl-run"),
+            Some(json!({"spec": {"source": {
+                "ref": {"name": "http-source", "apiVersion": null, "fieldPath": null},
+                "properties": {"url": "u", "message": null},
+            }}}))
+        );
+        assert_eq!(
+            patch(&pipe(&theirs, &json!({})), &pipe(&json!({"uri": "timer:a"}), &json!({})), "kctl-run"),
+            Some(json!({"spec": {"source": {"uri": "timer:a", "ref": null, "properties": null}}}))
+        );
+    }
+
+    #[test]
+    fn there_is_one_error_handler_and_a_null_is_written_as_an_empty_map() {
+        let source = json!({"uri": "timer:a"});
+        let sink = json!({"sink": {"endpoint": {"uri": "log:dead"}}});
+        assert_eq!(
+            patch(&pipe(&source, &sink), &pipe(&source, &json!({"log": null})), "kctl-run"),
+            Some(json!({"spec": {"errorHandler": {"log": {}, "sink": null}}}))
+        );
+        let none = json!({"spec": {"source": source, "sink": {"uri": "log:a"}}});
+        assert_eq!(
+            patch(&none, &pipe(&source, &json!({"none": null})), "kctl-run"),
+            Some(json!({"spec": {"errorHandler": {"none": {}}}}))
+        );
+        for there in [json!({"none": null}), json!({"none": {}})] {
+            assert_eq!(patch(&pipe(&source, &there), &pipe(&source, &json!({"none": null})), "kctl-run"), None);
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::contracts::camel_k::{OPERATOR_ID, PROFILE_ID, PROFILE_NAMESPACE};
+
 /// The phases in which an operator compares the digest, so that it notices another id by itself.
 const WATCHED_PHASES: &[&str] = &["", "Deploying", "Running", "Error"];
 
@@ -44,17 +46,11 @@ pub enum Progress {
 impl Goal {
     /// The goal of a write: the object as it was, and as the server answered.
     pub fn of(before: Option<&Value>, after: &Value) -> Self {
-        let annotation =
-            |object: &Value, key: &str| object.pointer("/metadata/annotations").and_then(|map| map.get(key)).cloned();
-        let decisive = [
-            crate::contracts::camel_k::OPERATOR_ID,
-            crate::contracts::camel_k::PROFILE_ID,
-            crate::contracts::camel_k::PROFILE_NAMESPACE,
-        ];
+        let decisive = [OPERATOR_ID, PROFILE_ID, PROFILE_NAMESPACE];
         let changed =
             before.filter(|before| decisive.iter().any(|key| annotation(before, key) != annotation(after, key)));
         Self {
-            generation: after.pointer("/metadata/generation").and_then(Value::as_i64),
+            generation: generation(after),
             stale_digest: changed.and_then(|before| text(before, "/status/digest")).map(str::to_owned),
         }
     }
@@ -76,11 +72,90 @@ impl Goal {
             "Error" => {
                 Progress::Failed { message: unmet(object).unwrap_or_else(|| "the operator gives no reason".into()) }
             }
-            "Running" if ready(object) != Some(false) => Progress::Done { phase },
+            // Of an Integration, and of a Pipe.
+            "Running" | "Ready" if ready(object) != Some(false) => Progress::Done { phase },
             "Build Complete" if stays_built(object) => Progress::Done { phase },
             _ => Progress::Underway { phase, reason: unmet(object) },
         }
     }
+}
+
+/// What a wait for a Pipe is about: its own state, and that of the Integration that an operator makes of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PipeGoal {
+    pipe: Goal,
+    moved: Option<Moved>,
+}
+
+/// A change of the operator id. It raises no generation; what tells is the Integration, which gets the id too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Moved {
+    id: Value,
+    stale_digest: Option<String>,
+}
+
+impl PipeGoal {
+    /// The goal of a write: the Pipe as it was, as the server answered, and its Integration before the write.
+    pub fn of(before: Option<&Value>, after: &Value, integration: Option<&Value>) -> Self {
+        let id = |object: &Value| annotation(object, OPERATOR_ID).cloned();
+        let moved = before.zip(id(after)).filter(|(before, after)| id(before).as_ref() != Some(after));
+        let stale_digest = integration.and_then(|object| text(object, "/status/digest")).map(str::to_owned);
+        Self {
+            pipe: Goal { generation: generation(after), stale_digest: None },
+            moved: moved.map(|(_, id)| Moved { id, stale_digest }),
+        }
+    }
+
+    /// What the status of a Pipe says, for a caller who may not see its Integration.
+    pub fn progress_of_pipe(&self, pipe: &Value) -> Progress {
+        self.pipe.progress(pipe)
+    }
+
+    /// What the statuses of a Pipe and of its Integration say together.
+    pub fn progress(&self, pipe: &Value, integration: Option<&Value>) -> Progress {
+        let of_pipe = self.pipe.progress(pipe);
+        if of_pipe == Progress::Untaken {
+            return of_pipe;
+        }
+        if let Some(moved) = &self.moved
+            && integration.and_then(|object| annotation(object, OPERATOR_ID)) != Some(&moved.id)
+        {
+            return Progress::Outdated;
+        }
+        let of_integration = integration.map(|object| {
+            let stale_digest = self.moved.as_ref().and_then(|moved| moved.stale_digest.clone());
+            Goal { generation: generation(object), stale_digest }.progress(object)
+        });
+        let (phase, reason) = match of_pipe {
+            Progress::Done { phase } => (phase, None),
+            Progress::Underway { phase, reason } => (phase, reason),
+            Progress::Untaken | Progress::Outdated | Progress::Failed { .. } => return of_pipe,
+        };
+        let both = |of_integration: &str| format!("{phase}, integration {of_integration}");
+        match of_integration {
+            // The Pipe follows at the operator's next look.
+            Some(Progress::Done { .. }) if is_done(&phase) => Progress::Done { phase },
+            Some(Progress::Done { phase: inner }) => Progress::Underway { phase: both(&inner), reason },
+            Some(Progress::Underway { phase: inner, reason: inner_reason }) => {
+                Progress::Underway { phase: both(&inner), reason: inner_reason.or(reason) }
+            }
+            Some(failed @ Progress::Failed { .. }) => failed,
+            Some(Progress::Untaken | Progress::Outdated) => Progress::Underway { phase: both("waiting"), reason },
+            None => Progress::Underway { phase: both("missing"), reason },
+        }
+    }
+}
+
+fn is_done(phase: &str) -> bool {
+    matches!(phase, "Ready" | "Build Complete")
+}
+
+fn generation(object: &Value) -> Option<i64> {
+    object.pointer("/metadata/generation").and_then(Value::as_i64)
+}
+
+fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a Value> {
+    object.pointer("/metadata/annotations")?.get(key)
 }
 
 /// Whether an operator would go on under another id with what a former one has begun: then the status must go first.
@@ -191,5 +266,55 @@ mod tests {
             assert_eq!(is_midway(&json!({"status": {"phase": phase}})), midway, "{phase}");
         }
         assert!(!is_midway(&json!({})));
+    }
+
+    fn pipe(id: &str, generation: i64, status: &Value) -> Value {
+        json!({"metadata": {"generation": generation, "annotations": {"camel.apache.org/operator.id": id}}, "status": status})
+    }
+
+    #[test]
+    fn a_pipe_is_done_when_its_integration_is() {
+        let goal = PipeGoal::of(None, &pipe("a", 2, &json!({})), None);
+        let ready = json!({"phase": "Ready", "observedGeneration": 2});
+        let creating = json!({"phase": "Creating", "observedGeneration": 2});
+        let running = json!({"phase": "Running", "observedGeneration": 1});
+        let building = json!({"phase": "Building Kit", "observedGeneration": 1});
+        let failed =
+            json!({"phase": "Error", "conditions": [{"type": "Ready", "status": "False", "message": "no kit"}]});
+        let stale = json!({"phase": "Running", "observedGeneration": 0});
+        let underway = |phase: &str| Progress::Underway { phase: phase.into(), reason: None };
+        for (of_pipe, of_integration, expected) in [
+            (&json!({}), None, Progress::Untaken),
+            (&json!({"phase": "Ready", "observedGeneration": 1}), Some(&running), Progress::Outdated),
+            (&creating, None, underway("Creating, integration missing")),
+            (&creating, Some(&json!({})), underway("Creating, integration waiting")),
+            (&creating, Some(&building), underway("Creating, integration Building Kit")),
+            (&creating, Some(&running), underway("Creating, integration Running")),
+            (&ready, Some(&stale), underway("Ready, integration waiting")),
+            (&ready, Some(&running), Progress::Done { phase: "Ready".into() }),
+            (&creating, Some(&failed), Progress::Failed { message: "no kit".into() }),
+            (&failed, Some(&building), Progress::Failed { message: "no kit".into() }),
+        ] {
+            let integration = of_integration.map(|status| pipe("a", 1, status));
+            let found = goal.progress(&pipe("a", 2, of_pipe), integration.as_ref());
+            assert_eq!(found, expected, "{of_pipe} {of_integration:?}");
+        }
+    }
+
+    #[test]
+    fn a_moved_pipe_must_have_moved_its_integration() {
+        let status = json!({"phase": "Ready", "observedGeneration": 1});
+        let integration = |id: &str, digest: &str| {
+            pipe(id, 1, &json!({"phase": "Running", "observedGeneration": 1, "digest": digest}))
+        };
+        let (before, after) = (pipe("a", 1, &status), pipe("b", 1, &status));
+        let goal = PipeGoal::of(Some(&before), &after, Some(&integration("a", "v1")));
+        assert_eq!(goal.progress(&after, Some(&integration("a", "v1"))), Progress::Outdated);
+        assert_eq!(goal.progress(&after, None), Progress::Outdated);
+        let waiting = Progress::Underway { phase: "Ready, integration waiting".into(), reason: None };
+        assert_eq!(goal.progress(&after, Some(&integration("b", "v1"))), waiting);
+        assert_eq!(goal.progress(&after, Some(&integration("b", "v2"))), Progress::Done { phase: "Ready".into() });
+        let stays = PipeGoal::of(Some(&before), &before, Some(&integration("a", "v1")));
+        assert_eq!(stays.progress(&before, Some(&integration("a", "v1"))), Progress::Done { phase: "Ready".into() });
     }
 }

@@ -1,4 +1,4 @@
-//! `run`: which operator an Integration is for, and whether kctl may write it.
+//! `run` and `bind`: which operator a resource is for, and whether kctl may write it.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     contracts::{
         camel_k::{self, OPERATOR_ID},
-        kinds::{INTEGRATION, KAMELET_BINDING, PIPE},
+        kinds::{INTEGRATION, KAMELET_BINDING, Kind, PIPE},
     },
     error::{Error, ObjectRef, Result},
 };
@@ -45,7 +45,7 @@ pub enum IdFrom {
 }
 
 impl IdFrom {
-    /// Whether somebody chose it for this very run: such an id may move an existing Integration.
+    /// Whether somebody chose it for this very run: such an id may move an existing resource.
     fn is_explicit(&self) -> bool {
         matches!(self, Self::CommandLine | Self::Environment(_))
     }
@@ -62,10 +62,12 @@ impl fmt::Display for IdFrom {
     }
 }
 
-/// What the user wants, beside the Integration itself.
+/// What the user wants, beside the resource itself.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Namespace of the Integration.
+    /// Its kind: an Integration, a Pipe or a `KameletBinding`.
+    pub kind: Kind,
+    /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
@@ -79,10 +81,22 @@ pub struct Wanted {
     pub force: bool,
 }
 
+impl Wanted {
+    /// What messages call it: `integration orders`.
+    pub fn what(&self) -> String {
+        format!("{} {}", self.kind.kind.to_ascii_lowercase(), self.name)
+    }
+
+    /// The command that writes it.
+    fn command(&self) -> &'static str {
+        if self.kind == INTEGRATION { "kctl run" } else { "kctl bind" }
+    }
+}
+
 /// What was seen on the cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// The Integration of that name.
+    /// The resource of that name.
     pub existing: Option<Value>,
     /// Operators that Deployments and claims tell of.
     pub operators: Vec<Operator>,
@@ -92,7 +106,7 @@ pub struct Observed {
     pub all_claimed: bool,
     /// Ids that have moved on to another one; to an empty one when their operator is gone.
     pub renamed: BTreeMap<String, String>,
-    /// Locks of the namespace, looked at only for an existing Integration without id.
+    /// Locks of the namespace, looked at only for an existing resource without id.
     pub locks: Locks,
 }
 
@@ -110,17 +124,17 @@ pub enum Remark {
 /// The outcome of the checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The id to stamp; `None` leaves an existing Integration without one.
+    /// The id to stamp; `None` leaves an existing resource without one.
     pub id: Option<String>,
     /// What to tell the user.
     pub remarks: Vec<Remark>,
 }
 
-/// Decides for which operator the Integration is written.
+/// Decides for which operator the resource is written.
 ///
 /// # Errors
 /// The id is unknown (exit 5) or no id at all (exit 2); its operator does not watch the namespace, or another operator
-/// owns the Integration (exit 3).
+/// owns the resource (exit 3).
 pub fn check(wanted: &Wanted, observed: &Observed) -> Result<Decision> {
     let mut remarks = Vec::new();
     let Some(existing) = &observed.existing else {
@@ -129,12 +143,10 @@ pub fn check(wanted: &Wanted, observed: &Observed) -> Result<Decision> {
         return Ok(Decision { id: Some(wanted.id.clone()), remarks });
     };
     if let Some(maker) = maker(existing) {
-        let error = Error::refused(
-            "MadeByAnother",
-            format!("integration {} is made by {maker}, which would undo it", wanted.name),
-        )
-        .object(ObjectRef::new(INTEGRATION.kind, Some(&wanted.namespace), &wanted.name))
-        .hint("to run another one beside it: --name NAME");
+        let error =
+            Error::refused("MadeByAnother", format!("{} is made by {maker}, which would undo it", wanted.what()))
+                .object(ObjectRef::new(wanted.kind.kind, Some(&wanted.namespace), &wanted.name))
+                .hint("to run another one beside it: --name NAME");
         if !wanted.force {
             return Err(error);
         }
@@ -170,7 +182,7 @@ pub fn operator_id(object: &Value) -> Option<&str> {
     object.pointer("/metadata/annotations")?.get(OPERATOR_ID)?.as_str().filter(|id| !id.is_empty())
 }
 
-/// The Pipe (or other object) that makes an Integration and writes over it.
+/// The Pipe (or other object) that makes a resource and writes over it.
 fn maker(object: &Value) -> Option<String> {
     let mut owners = object.pointer("/metadata/ownerReferences")?.as_array()?.iter();
     let owner = owners.find(|owner| {
@@ -182,7 +194,7 @@ fn maker(object: &Value) -> Option<String> {
 
 fn resource(wanted: &Wanted, id: Option<&str>) -> Resource {
     Resource {
-        kind: INTEGRATION,
+        kind: wanted.kind,
         namespace: wanted.namespace.clone(),
         name: wanted.name.clone(),
         id: id.map(str::to_owned),
@@ -207,7 +219,7 @@ pub fn default_note() -> Remark {
     ))
 }
 
-/// An existing Integration stays with its operator when nobody asked for another one.
+/// An existing resource stays with its operator when nobody asked for another one.
 struct Kept {
     id: Option<String>,
     note: Option<Remark>,
@@ -238,7 +250,7 @@ fn kept(wanted: &Wanted, carried: Option<&str>, ownership: &Ownership) -> Option
     }
 }
 
-/// Another operator that owns, or may own, the Integration.
+/// Another operator that owns, or may own, the resource.
 struct OtherOwner {
     text: String,
 }
@@ -247,8 +259,8 @@ impl OtherOwner {
     fn refusal(&self, wanted: &Wanted) -> Error {
         let Wanted { namespace, name, id, .. } = wanted;
         Error::refused("OtherOwner", format!("not given to operator {id}: {}", self.text))
-            .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), name))
-            .hint(format!("to move it to {id}: kctl run -x {id} --take-over …"))
+            .object(ObjectRef::new(wanted.kind.kind, Some(namespace), name))
+            .hint(format!("to move it to {id}: {} -x {id} --take-over …", wanted.command()))
             .hint("to run another one beside it: --name NAME")
     }
 }
@@ -259,11 +271,11 @@ fn other_owner(
     ownership: &Ownership,
     observed: &Observed,
 ) -> Option<OtherOwner> {
-    let Wanted { namespace, name, id, .. } = wanted;
+    let id = &wanted.id;
     if carried == Some(id.as_str()) {
         return None;
     }
-    let what = format!("integration {name} in namespace {namespace}");
+    let what = format!("{} in namespace {}", wanted.what(), wanted.namespace);
     if carried.is_none() && ownership.takers().any(|taker| taker.id == *id) {
         return None;
     }
@@ -328,7 +340,7 @@ impl Observed {
     }
 }
 
-/// The step that makes the Integration what is wanted; `None` when it is that already.
+/// The step that makes the resource what is wanted; `None` when it is that already.
 pub fn step(wanted: &Wanted, existing: Option<&Value>, object: Value) -> Option<Step> {
     let write = match existing {
         None => Write::Create { object, manager: TENANT_MANAGER },
@@ -339,13 +351,14 @@ pub fn step(wanted: &Wanted, existing: Option<&Value>, object: Value) -> Option<
             subresource: None,
         },
     };
-    Some(Step::new(INTEGRATION, Some(&wanted.namespace), &wanted.name, write))
+    Some(Step::new(wanted.kind, Some(&wanted.namespace), &wanted.name, write))
 }
 
 /// The step after a change of id that makes the new operator start anew: in some phases an operator never looks at
-/// the id again and would wait for what the former one has begun.
+/// the id again and would wait for what the former one has begun. A Pipe looks at it in every phase.
 pub fn restart(wanted: &Wanted, before: &Value, now: &Value) -> Option<Step> {
-    if operator_id(before) == operator_id(now) || !progress::is_midway(now) {
+    let follows = wanted.kind != INTEGRATION;
+    if follows || operator_id(before) == operator_id(now) || !progress::is_midway(now) {
         return None;
     }
     let write = Write::Patch {
@@ -354,5 +367,5 @@ pub fn restart(wanted: &Wanted, before: &Value, now: &Value) -> Option<Step> {
         manager: TENANT_MANAGER,
         subresource: Some("status"),
     };
-    Some(Step::new(INTEGRATION, Some(&wanted.namespace), &wanted.name, write))
+    Some(Step::new(wanted.kind, Some(&wanted.namespace), &wanted.name, write))
 }

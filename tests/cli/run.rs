@@ -241,3 +241,33 @@ fn a_namespace_must_be_there() {
     let waiting = bench.run("run -x tenant-a hello.yaml -n team --wait").exits(2);
     assert!(waiting.stderr.contains("--wait needs a live cluster"), "{waiting}");
 }
+
+/// A definition that is strict about traits, as the official one is.
+const STRICT: &str = r"
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: integrations.camel.apache.org}
+spec:
+  group: camel.apache.org
+  names: {kind: Integration, listKind: IntegrationList, plural: integrations, singular: integration}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+      flows: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}},
+      traits: {type: object, properties: {container: {type: object, properties: {port: {type: integer}}}}}}}}}}
+";
+
+#[test]
+fn what_the_cluster_refuses_is_wrong_input() {
+    let bench = Bench::new();
+    bench.file("cluster.yaml", &format!("{CLUSTER}{STRICT}"));
+    bench.run("run -x tenant-a hello.yaml -n team -t container.port=1").succeeds();
+    let refused = bench.run("run -x tenant-a hello.yaml -n team --name other -t container.image=x").exits(2);
+    assert!(refused.stderr.contains("the cluster refuses the integration"), "{refused}");
+    assert!(refused.stderr.contains("spec.traits.container.image") && refused.stderr.contains("hint: "), "{refused}");
+}

@@ -1,5 +1,8 @@
 //! End-to-end tests: the program on a real API server.
 
+#[path = "../support/example_operator.rs"]
+#[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
+mod example_operator;
 #[path = "../support/kctl.rs"]
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod kctl;
@@ -7,10 +10,12 @@ mod kctl;
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod testbed;
 
+mod bind;
 mod connection;
 mod harness;
 mod install;
 mod list_operators;
+mod peer;
 mod run;
 mod snapshot_contract;
 mod switch_tigera;

@@ -64,9 +64,14 @@ pub(super) fn text(word: &OsStr) -> &str {
     word.to_str().unwrap_or("\u{fffd}")
 }
 
-/// On one line, without control characters, not too long.
-pub(super) fn short(text: &str) -> String {
-    let clean: String = text.chars().filter(|c| !c.is_control()).collect();
+/// On one line, without control characters.
+pub(super) fn clean(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+/// Clean, and not too long.
+fn short(text: &str) -> String {
+    let clean = clean(text);
     if clean.chars().count() <= ABOUT {
         return clean;
     }

@@ -12,7 +12,7 @@ use clap_complete::{
 };
 
 use super::names;
-use crate::settings::{CompletionRequest, vars};
+use crate::settings::vars;
 
 /// Shells that can complete kctl's command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -51,7 +51,13 @@ impl Shell {
     pub fn script(self) -> String {
         let mut text = Vec::new();
         // Writing to memory does not fail.
-        let _ = self.write_registration(vars::COMPLETE, PROGRAM, PROGRAM, PROGRAM, &mut text);
+        let _ = Adapter { shell: self, index: None }.write_registration(
+            vars::COMPLETE,
+            PROGRAM,
+            PROGRAM,
+            PROGRAM,
+            &mut text,
+        );
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
         lines.join("\n") + "\n"
@@ -60,7 +66,7 @@ impl Shell {
     fn line(self, candidate: &CompletionCandidate) -> Option<String> {
         let value = candidate.get_value().to_str().filter(|value| !value.chars().any(char::is_control))?;
         let about = candidate.get_help().map(ToString::to_string).unwrap_or_default();
-        let about = names::short(about.lines().next().unwrap_or_default());
+        let about = names::clean(about.lines().next().unwrap_or_default());
         let value = match self {
             // Cobra puts the flag back itself.
             Self::Kubectl if value.starts_with('-') => value.split_once('=').map_or(value, |(_, value)| value),
@@ -70,21 +76,30 @@ impl Shell {
     }
 }
 
-impl EnvCompleter for Shell {
+/// A shell that asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Adapter {
+    /// The shell.
+    pub(super) shell: Shell,
+    /// Which of the words is being completed; the last one when it does not say.
+    pub(super) index: Option<usize>,
+}
+
+impl EnvCompleter for Adapter {
     fn name(&self) -> &'static str {
-        match self {
-            Self::Bash => "bash",
-            Self::Zsh => "zsh",
-            Self::Fish => "fish",
-            Self::PowerShell => Powershell.name(),
-            Self::Elvish => Elvish.name(),
-            Self::Kubectl => "kubectl",
+        match self.shell {
+            Shell::Bash => "bash",
+            Shell::Zsh => "zsh",
+            Shell::Fish => "fish",
+            Shell::PowerShell => Powershell.name(),
+            Shell::Elvish => Elvish.name(),
+            Shell::Kubectl => "kubectl",
         }
     }
 
     fn is(&self, name: &str) -> bool {
-        match self {
-            Self::PowerShell => Powershell.is(name),
+        match self.shell {
+            Shell::PowerShell => Powershell.is(name),
             _ => name == self.name(),
         }
     }
@@ -97,13 +112,13 @@ impl EnvCompleter for Shell {
         completer: &str,
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
-        let script = match self {
-            Self::Bash => include_str!("scripts/kctl.bash"),
-            Self::Zsh => include_str!("scripts/kctl.zsh"),
-            Self::Fish => include_str!("scripts/kctl.fish"),
-            Self::Kubectl => include_str!("scripts/kubectl_complete-kctl"),
-            Self::PowerShell => return Powershell.write_registration(var, name, bin, completer, out),
-            Self::Elvish => return Elvish.write_registration(var, name, bin, completer, out),
+        let script = match self.shell {
+            Shell::Bash => include_str!("scripts/kctl.bash"),
+            Shell::Zsh => include_str!("scripts/kctl.zsh"),
+            Shell::Fish => include_str!("scripts/kctl.fish"),
+            Shell::Kubectl => include_str!("scripts/kubectl_complete-kctl"),
+            Shell::PowerShell => return Powershell.write_registration(var, name, bin, completer, out),
+            Shell::Elvish => return Elvish.write_registration(var, name, bin, completer, out),
         };
         out.write_all(script.as_bytes())
     }
@@ -115,21 +130,25 @@ impl EnvCompleter for Shell {
         current_dir: Option<&Path>,
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
-        let index = CompletionRequest::find().and_then(|request| request.index).unwrap_or(words.len() - 1);
+        let index = self.index.unwrap_or(words.len() - 1);
         if index >= words.len() {
             words.resize(index + 1, OsString::new());
         }
         let fresh_word = words[index].is_empty();
+        if words[index] == "-" {
+            // Long names say more.
+            words[index] = "--".into();
+        }
         let mut found = engine::complete(command, words, index, current_dir)?;
         // Flags are offered when there is nothing else, or when one is being typed.
         let is_flag = |candidate: &CompletionCandidate| candidate.get_value().as_encoded_bytes().starts_with(b"-");
         if fresh_word && found.iter().any(|candidate| !is_flag(candidate)) {
             found.retain(|candidate| !is_flag(candidate));
         }
-        for line in found.iter().filter_map(|candidate| self.line(candidate)) {
+        for line in found.iter().filter_map(|candidate| self.shell.line(candidate)) {
             writeln!(out, "{line}")?;
         }
-        if *self == Self::Kubectl {
+        if self.shell == Shell::Kubectl {
             writeln!(out, ":{}", directive(&found))?;
         }
         Ok(())

@@ -1,19 +1,18 @@
 //! `kctl run`.
 
 mod read;
-mod write;
 
 use crate::{
     cli::{install_args::ManifestFormat, run_args::RunArgs},
-    cluster::Cluster,
-    commands::Session,
-    contracts::camel_k,
+    cluster::{Cluster, wait_resource::Awaited},
+    commands::{
+        Session,
+        tenant::{self, Subject, tell, write},
+    },
+    contracts::kinds::INTEGRATION,
     error::{Error, Exit, Result},
     manifests::integration::{Draft, Target, explicit_id},
-    report,
-    settings::Source,
-    tenancy::run::{self, IdFrom, Remark, Wanted},
-    ui::Ui,
+    tenancy::{progress::Goal, run},
 };
 
 impl RunArgs {
@@ -32,26 +31,19 @@ impl RunArgs {
         let read = read::everything(session, &self).await?;
         let typed = explicit_id(self.operator_id.as_deref(), read.draft.annotated_id.as_deref())?;
         if let Some(format) = self.output {
-            return self.render(session, &read.draft, typed, format);
+            let id = tenant::offline_id(session, typed, self.force)?;
+            let namespace = session.global.namespace.as_deref();
+            let object = read.draft.object(Target { id: Some(&id), namespace, addons: false });
+            tenant::print(ui, object, format)?;
+            return Ok(Exit::Done);
         }
         let cluster = session.connect().await?;
-        let named = named_id(session, typed, Some(cluster.context()))?;
-        let seen = cluster.observe_run(&read.draft.name, named.is_none()).await?;
-        let (id, from) = named
-            .or_else(|| seen.namespace_id.map(|id| (id, IdFrom::NamespaceLabel)))
-            .unwrap_or_else(|| (camel_k::DEFAULT_ID.to_owned(), IdFrom::Default));
-        let wanted = Wanted {
-            namespace: cluster.namespace().to_owned(),
-            name: read.draft.name.clone(),
-            id,
-            from,
-            take_over: self.take_over,
-            force: self.force,
-        };
-        let decision = run::check(&wanted, &seen.observed)?;
+        let name = &read.draft.name;
+        let subject = Subject { kind: INTEGRATION, name, take_over: self.take_over, force: self.force };
+        let (wanted, observed) = tenant::observe(session, cluster, subject, typed).await?;
+        let decision = run::check(&wanted, &observed)?;
         tell(ui, decision.remarks);
-        let operators: Vec<_> =
-            decision.id.iter().flat_map(|id| seen.observed.responsible(id, &wanted.namespace)).collect();
+        let operators: Vec<_> = decision.id.iter().flat_map(|id| observed.responsible(id, &wanted.namespace)).collect();
         tell(ui, run::version_remarks(&operators, &read.scripts));
         let version_1 = operators.iter().find_map(|operator| operator.major_minor()).map(|version| version < (2, 0));
         let target = Target {
@@ -59,55 +51,16 @@ impl RunArgs {
             namespace: Some(&wanted.namespace),
             addons: wants_addons(cluster, &read.draft, version_1).await?,
         };
-        let existing = seen.observed.existing.as_ref();
+        let existing = observed.existing.as_ref();
         let step = run::step(&wanted, existing, read.draft.object(target));
-        let written = write::integration(session, cluster, &wanted, existing, step, self.dry_run).await?;
+        let written = write::resource(session, cluster, &wanted, existing, step, self.dry_run).await?;
         if self.wait {
-            let untaken = |outdated| run::untaken(decision.id.as_deref(), &wanted.namespace, &seen.observed, outdated);
-            write::wait(ui, cluster, &wanted.name, &written, self.timeout, &untaken).await?;
+            let awaited = Awaited::Integration(Goal::of(existing, &written));
+            let untaken = |outdated| run::untaken(decision.id.as_deref(), &wanted.namespace, &observed, outdated);
+            write::wait(ui, cluster, (INTEGRATION, name), &awaited, self.timeout, &untaken).await?;
         }
         Ok(Exit::Done)
     }
-
-    /// Prints the manifest.
-    fn render(
-        &self,
-        session: &Session<'_>,
-        draft: &Draft,
-        typed: Option<String>,
-        format: ManifestFormat,
-    ) -> Result<Exit> {
-        let ui = session.ui;
-        let named = named_id(session, typed, session.global.connection.context.as_deref())?;
-        if named.is_none() {
-            tell(ui, [run::default_note()]);
-        }
-        let id = named.map_or_else(|| camel_k::DEFAULT_ID.to_owned(), |(id, _)| id);
-        run::check_form(&id, self.force)?;
-        let namespace = session.global.namespace.as_deref();
-        let object = draft.object(Target { id: Some(&id), namespace, addons: false });
-        ui.data(&match format {
-            ManifestFormat::Yaml => report::manifest::yaml(&[object])?,
-            ManifestFormat::Json => report::manifest::json(&[object])?,
-        });
-        ui.note("nothing was sent to a cluster, and the operator id was not checked");
-        Ok(Exit::Done)
-    }
-}
-
-/// The operator id that command line, environment or config file name.
-fn named_id(session: &Session<'_>, typed: Option<String>, context: Option<&str>) -> Result<Option<(String, IdFrom)>> {
-    if let Some(id) = typed {
-        return Ok(Some((id, IdFrom::CommandLine)));
-    }
-    let Some((id, source)) = session.settings.operator_id(context) else { return Ok(None) };
-    let from = match &source {
-        Source::Flag(_) => IdFrom::CommandLine,
-        Source::Environment(name) => IdFrom::Environment((*name).to_owned()),
-        Source::ConfigFile(path) => IdFrom::ConfigFile(path.display().to_string()),
-    };
-    let id = explicit_id(Some(&id), None).map_err(|error| error.while_(&from))?;
-    Ok(id.map(|id| (id, from)))
 }
 
 /// Whether addon traits go under `addons`; the cluster is asked only when it matters and no operator's version tells.
@@ -116,15 +69,5 @@ async fn wants_addons(cluster: &Cluster, draft: &Draft, version_1: Option<bool>)
         _ if !draft.has_addons() => Ok(false),
         Some(version_1) => Ok(version_1),
         None => cluster.serves_version_1().await,
-    }
-}
-
-fn tell(ui: &Ui, remarks: impl IntoIterator<Item = Remark>) {
-    for remark in remarks {
-        match remark {
-            Remark::Note(text) => ui.note(&text),
-            Remark::Warning(text) => ui.warn(&text),
-            Remark::Hint(text) => ui.hint(&text),
-        }
     }
 }

@@ -146,8 +146,15 @@ fn saving_into_the_directory_rewrites_only_what_changed() {
     let head = "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: default\ndata:\n  k: v\n---\n";
     assert!(two.starts_with(head), "{two}");
     assert!(two.contains("new: \"0644\"") || two.contains("new: '0644'"), "{two}");
-    let again = load(dir.path());
+    let again = load(&dir.path().join("../").join(dir.path().file_name().unwrap()));
     assert_eq!(get(&again, "/api/v1/configmaps").names(), ["a", "c", "b"]);
+    post(&again, "/api/v1/namespaces/default/configmaps", &json!({"metadata": {"name": "d"}}));
+    again.save(dir.path()).unwrap();
+    let kept = fs::read_to_string(path("kctl.yaml")).unwrap();
+    assert!(kept.contains("name: c\n") && kept.contains("name: d\n"), "{kept}");
+    let stranger = load_text("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n").save(dir.path()).unwrap_err();
+    assert!(stranger.message().contains("it is there, and was not loaded"), "{stranger}");
+    let again = load(dir.path());
     assert_eq!(get(&again, "/api/v1/secrets").names(), ["s"]);
 }
 

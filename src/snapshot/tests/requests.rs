@@ -8,7 +8,8 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const WIDGETS: &str = "/apis/example.com/v1/widgets";
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-fn map(name: &str, data: Value) -> Value {
+fn map(name: &str, data: impl Into<Value>) -> Value {
+    let data: Value = data.into();
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
 }
 
@@ -24,7 +25,8 @@ fn crd() -> Value {
                 "status": {"type": "object", "properties": {"phase": {"type": "string"}}}}}}}]}})
 }
 
-fn widget(name: &str, spec: Value) -> Value {
+fn widget(name: &str, spec: impl Into<Value>) -> Value {
+    let spec: Value = spec.into();
     json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
 }
 

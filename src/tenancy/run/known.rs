@@ -70,7 +70,9 @@ fn not_watched(wanted: &Wanted, observed: &Observed, known: &[&Operator]) -> Opt
     );
     let error = match observed.only_one_in(namespace) {
         Some(other) => {
-            error.hint(format!("{other} is the one operator that watches namespace {namespace}: kctl run -x {other} …"))
+            let command = wanted.command();
+            error
+                .hint(format!("{other} is the one operator that watches namespace {namespace}: {command} -x {other} …"))
         }
         None => error.hint(format!("kctl list-operators -n {namespace}")),
     };
@@ -88,14 +90,14 @@ fn scope(operator: &Operator) -> String {
 }
 
 fn unknown(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> Option<Error> {
-    let id = wanted.id.as_str();
+    let (id, command) = (wanted.id.as_str(), wanted.command());
     let force = "--force writes it nevertheless, for an operator that comes later";
     if let Some(to) = observed.renamed.get(id) {
         let error = if to.is_empty() {
             Error::not_found("OperatorNotFound", format!("operator {id} was uninstalled")).hint("kctl list-operators")
         } else {
             Error::not_found("OperatorNotFound", format!("operator {id} was renamed to {to}"))
-                .hint(format!("kctl run -x {to} …"))
+                .hint(format!("{command} -x {to} …"))
         };
         return Some(error.hint(force));
     }
@@ -103,20 +105,20 @@ fn unknown(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<Remark>) -> O
     let only = observed.only_one_in(&wanted.namespace);
     let only = || {
         only.map(|only| {
-            format!("{only} is the one operator that watches namespace {}: kctl run -x {only} …", wanted.namespace)
+            format!("{only} is the one operator that watches namespace {}: {command} -x {only} …", wanted.namespace)
         })
     };
     if wanted.from == IdFrom::Default {
         if observed.knows_all() {
             let text = format!("no operator id is given, and no operator has the default one, {id}");
-            let hint = only().unwrap_or_else(|| "kctl list-operators shows the ids; then kctl run -x ID …".into());
+            let hint = only().unwrap_or_else(|| format!("kctl list-operators shows the ids; then {command} -x ID …"));
             return Some(Error::not_found("OperatorNotFound", text).hint(hint).hint(force));
         }
     } else if observed.knows_all() || near.is_some() {
         let error = Error::not_found("OperatorNotFound", format!("no operator has the id {id}"));
         let error = near
             .into_iter()
-            .fold(error, |error, near| error.hint(format!("did you mean {near}? kctl run -x {near} …")));
+            .fold(error, |error, near| error.hint(format!("did you mean {near}? {command} -x {near} …")));
         return Some(error.hint("kctl list-operators shows the ids").hint(force));
     } else if let Err(error) = check_form(id, false) {
         return Some(error);

@@ -22,6 +22,7 @@ fn two_tenants() -> Observed {
 
 fn wanted(id: &str) -> Wanted {
     Wanted {
+        kind: INTEGRATION,
         namespace: "team".into(),
         name: "orders".into(),
         id: id.into(),

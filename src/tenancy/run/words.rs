@@ -20,7 +20,7 @@ pub fn version_remarks(operators: &[&Operator], scripts: &[String]) -> Vec<Remar
     scripts.iter().map(warning).collect()
 }
 
-/// Why nobody has taken the Integration, or with `outdated` its change, as far as is known.
+/// Why nobody has taken the resource, or with `outdated` its change, as far as is known.
 pub fn untaken(id: Option<&str>, namespace: &str, observed: &Observed, outdated: bool) -> String {
     let nobody = if outdated { "no operator has taken its change" } else { "no operator has taken it" };
     let Some(id) = id else { return format!("{nobody}, and it carries no operator id") };

@@ -1,7 +1,7 @@
 //! `run`: a developer's integration under the right operator.
 
 mod owner;
-mod wait;
+pub mod wait;
 
 use std::fs;
 use std::time::Duration;

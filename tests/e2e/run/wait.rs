@@ -10,7 +10,7 @@ use crate::kctl::Kctl;
 use crate::testbed::wait_until;
 
 /// A run in the background, whose stderr is read line by line.
-struct Running {
+pub struct Running {
     child: Child,
     stderr: BufReader<ChildStderr>,
     told: String,
@@ -18,7 +18,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(run: Kctl) -> Self {
+    pub fn start(run: Kctl) -> Self {
         let mut command = run.command();
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
@@ -27,7 +27,7 @@ impl Running {
     }
 
     /// Reads until a line has this in it; the test's own time limit ends a wait in vain.
-    fn tells(&mut self, text: &str) {
+    pub fn tells(&mut self, text: &str) {
         loop {
             let mut line = String::new();
             let read = self.stderr.read_line(&mut line).expect("readable");
@@ -39,7 +39,7 @@ impl Running {
         }
     }
 
-    fn ends(mut self) -> (Option<i32>, String, String) {
+    pub fn ends(mut self) -> (Option<i32>, String, String) {
         let mut stdout = String::new();
         self.child.stdout.take().expect("piped").read_to_string(&mut stdout).expect("readable");
         self.stderr.read_to_string(&mut self.told).expect("readable");

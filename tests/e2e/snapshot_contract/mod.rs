@@ -126,6 +126,10 @@ fn normalise(value: &mut Value, patterns: &[(Regex, &'static str)]) {
             if fields.keys().any(|key| key.starts_with("k:{") || key.starts_with("v:")) {
                 fields.clear();
             }
+            fields.remove("storageVersionHash");
+            if let Some(Value::Array(verbs)) = fields.get_mut("verbs") {
+                verbs.sort_by_key(Value::to_string);
+            }
             // The server leaves the time out of an entry that only got a co-owner.
             if fields.contains_key("fieldsType") {
                 fields.remove("time");
@@ -154,7 +158,7 @@ fn normalise(value: &mut Value, patterns: &[(Regex, &'static str)]) {
 fn patterns() -> Vec<(Regex, &'static str)> {
     [
         ("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uid>"),
-        (r"in record \(\d+\)", "in record (<version>)"),
+        (r"(precondition|record) \(\d+\)", "$1 (<version>)"),
         (r"current: \d+", "current: <version>"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<time>"),
         ("gen-[a-z0-9]{5}", "gen-<random>"),

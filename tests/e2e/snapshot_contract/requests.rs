@@ -76,17 +76,32 @@ impl Step {
     }
 }
 
-fn map(name: &str, data: Value) -> Value {
+fn map(name: &str, data: impl Into<Value>) -> Value {
+    let data: Value = data.into();
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
 }
 
-fn widget(name: &str, spec: Value) -> Value {
+fn widget(name: &str, spec: impl Into<Value>) -> Value {
+    let spec: Value = spec.into();
     json!({"apiVersion": "contract.kctl.dev/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
 }
 
 /// All requests.
 pub(super) fn steps() -> Vec<Step> {
-    [paths(), creates(), updates(), patches(), applies(), lists(), deletes(), definitions(), custom(), kinds()].concat()
+    [
+        paths(),
+        creates(),
+        updates(),
+        patches(),
+        applies(),
+        lists(),
+        deletes(),
+        definitions(),
+        custom(),
+        kinds(),
+        claims(),
+    ]
+    .concat()
 }
 
 fn paths() -> Vec<Step> {
@@ -334,6 +349,8 @@ fn definitions() -> Vec<Step> {
         // The server records its own writes of the status, and CRDs of its own schema in another order of fields.
         get(&path).compare(Compare::Subset),
         get("/apis/contract.kctl.dev").until(200),
+        get("/apis/contract.kctl.dev/v1").until(200).compare(Compare::Subset),
+        get("/apis/apps/v1").compare(Compare::Code),
         apply(format!("{path}?fieldManager=kctl&force=true"), &definition()).compare(Compare::Subset),
     ]
 }
@@ -408,6 +425,62 @@ fn custom() -> Vec<Step> {
         delete(format!("{CRDS}/widgets.contract.kctl.dev"), &json!({})).compare(Compare::Code),
         get(WIDGETS).until(404),
         get(format!("{CRDS}/widgets.contract.kctl.dev")).until(404),
+    ]
+}
+
+/// kctl's own claims, under another group, so that no other test sees them.
+fn claims() -> Vec<Step> {
+    let text = include_str!("../../../src/manifests/claim_crd.yaml")
+        .replace("operatorclaims.kctl.dev", "operatorclaims.claims.contract.dev")
+        .replace("group: kctl.dev", "group: claims.contract.dev");
+    let definition: Value = serde_saphyr::from_str(&text).expect("YAML");
+    let crd = format!("{CRDS}/operatorclaims.claims.contract.dev");
+    let mut create_only = definition.clone();
+    create_only["metadata"]["resourceVersion"] = json!("1");
+    let claims = "/apis/claims.contract.dev/v1alpha1/operatorclaims";
+    let path = format!("{claims}/camel-k.tenant-a");
+    let claim = |version: &str, spec: Value| {
+        let mut claim = json!({"apiVersion": "claims.contract.dev/v1alpha1", "kind": "OperatorClaim",
+            "metadata": {"name": "camel-k.tenant-a", "labels": {"app.kubernetes.io/managed-by": "kctl"}}, "spec": spec});
+        if !version.is_empty() {
+            claim["metadata"]["resourceVersion"] = json!(version);
+        }
+        claim
+    };
+    let active = json!({"namespace": "ops", "deployment": "tenant-a-operator"});
+    let installing = json!({"family": "camel-k", "id": "tenant-a", "active": active, "managedBy": "kctl",
+        "operation": {"id": "1", "type": "install", "since": "2026-12-01T10:00:00Z"}});
+    let installed = json!({"family": "camel-k", "id": "tenant-a", "active": active, "managedBy": "kctl"});
+    let mut unknown = installed.clone();
+    unknown["owner"] = json!("me");
+    let mut managed = installed.clone();
+    managed["managedBy"] = json!("nobody");
+    let strict = "fieldManager=kctl-claim&fieldValidation=Strict";
+    vec![
+        apply(format!("{crd}?fieldManager=kctl"), &create_only).compare(Compare::Code),
+        get(claims).until(200),
+        apply(format!("{crd}?fieldManager=kctl"), &create_only),
+        apply(format!("{crd}?fieldManager=kctl"), &definition).compare(Compare::Subset),
+        post(format!("{claims}?{strict}"), &claim("", unknown.clone())),
+        post(format!("{claims}?{strict}&dryRun=All"), &claim("", installing.clone())),
+        post(format!("{claims}?{strict}"), &claim("", installing.clone())).keep("claim"),
+        post(format!("{claims}?{strict}"), &claim("", installing)),
+        put(format!("{path}?{strict}"), &claim("${claim.rv}", unknown)),
+        // The server adds that it did not evaluate the rules, which a snapshot cannot.
+        put(format!("{path}?{strict}"), &claim("${claim.rv}", managed)).compare(Compare::Reason),
+        put(format!("{path}?{strict}"), &claim("3", installed.clone())),
+        put(format!("{path}?{strict}"), &claim("${claim.rv}", installed.clone())),
+        put(format!("{path}?{strict}"), &claim("${claim.rv}", installed)),
+        merge(
+            format!("{path}?{strict}"),
+            &json!({"metadata": {"resourceVersion": "${claim.rv}"}, "spec": {"managedBy": "helm"}}),
+        ),
+        get(&path),
+        get(claims).accept(PARTIAL_LIST),
+        delete(&path, &json!({"preconditions": {"resourceVersion": "${claim.rv}"}})),
+        delete(&path, &json!({"preconditions": {"uid": "${claim.uid}"}})),
+        delete(&crd, &json!({})).compare(Compare::Code),
+        get(claims).until(404),
     ]
 }
 

@@ -10,7 +10,7 @@ pub fn clean(text: &str) -> String {
 /// Escapes in JSON text what its writer leaves bare and a terminal may act on: DEL, C1 and direction controls.
 ///
 /// Such characters occur only inside of strings, where an escape means the same.
-pub(super) fn escape_controls(json: &str) -> String {
+pub fn escape_controls(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if is_unsafe(c) && c != '\n' {
@@ -21,6 +21,11 @@ pub(super) fn escape_controls(json: &str) -> String {
         }
     }
     out
+}
+
+/// Like [`clean`], but line breaks stay.
+pub fn clean_lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
 
 /// Control characters, and those that turn the direction of a line around and so make it read as something else.
@@ -35,6 +40,7 @@ mod tests {
     #[test]
     fn escape_codes_do_not_reach_a_terminal() {
         assert_eq!(clean("a\x1b[31mb\u{9b}c\td\u{202e}e"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\u{fffd}e");
+        assert_eq!(clean_lines("a\r\nb\x1b"), "a\nb\u{fffd}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Writes the Integration, and waits for it.
+//! Writes a tenant's resource, and waits for it.
 
 use std::time::Duration;
 
@@ -6,13 +6,18 @@ use serde_json::Value;
 
 use crate::{
     cli::install_args::DryRun,
-    cluster::{ApiError, Cluster, wait_integration::News},
+    cluster::{
+        ApiError, Cluster,
+        wait_resource::{Awaited, News},
+    },
     commands::{Session, session::quoted},
-    contracts::{camel_k::OPERATOR_ID, kinds::INTEGRATION},
+    contracts::{
+        camel_k::OPERATOR_ID,
+        kinds::{INTEGRATION, Kind},
+    },
     error::{Error, ObjectRef, Result},
     tenancy::{
         plan::{Change, Step, Write},
-        progress::Goal,
         run::{self, Wanted, operator_id},
     },
     ui::Ui,
@@ -21,26 +26,20 @@ use crate::{
 /// Tries to clear a status that its operator changes at the same time.
 const TRIES: u32 = 3;
 
-/// The write that a wait is about.
-pub struct Written {
-    goal: Goal,
-}
-
-/// Carries the step out, or foretells it; without a step the Integration is as wanted already.
-pub async fn integration(
+/// Carries the step out, or foretells it; without a step the resource is as wanted already. The object as it is then.
+pub async fn resource(
     session: &Session<'_>,
     cluster: &Cluster,
     wanted: &Wanted,
     existing: Option<&Value>,
     step: Option<Step>,
     dry_run: Option<DryRun>,
-) -> Result<Written> {
+) -> Result<Value> {
     let ui = session.ui;
-    let label = format!("{}/{}", INTEGRATION.result_name(), wanted.name);
+    let label = format!("{}/{}", wanted.kind.result_name(), wanted.name);
     let Some(step) = step else {
         ui.result(&format!("{label} {}", Change::Unchanged.word()));
-        let object = existing.unwrap_or(&Value::Null);
-        return Ok(Written { goal: Goal::of(existing, object) });
+        return Ok(existing.cloned().unwrap_or_default());
     };
     if let Some(where_) = dry_run {
         let (change, suffix) = match (where_, &step.write) {
@@ -52,7 +51,7 @@ pub async fn integration(
             }
         };
         ui.data(&format!("{label} {} {suffix}\n", change.word()));
-        return Ok(Written { goal: Goal::default() });
+        return Ok(Value::Null);
     }
     let restarts = match existing {
         Some(existing) => may_restart(cluster, wanted, existing, &step).await?,
@@ -62,15 +61,14 @@ pub async fn integration(
     let resume = if restarts { clear_status(wanted) } else { resume(wanted) };
     ui.on_interrupt(resume, undo(session, wanted, existing));
     ui.result(&format!("{label} {}", applied.change.word()));
-    let goal = Goal::of(existing, &applied.object);
     if let Some(existing) = existing {
-        restart(ui, cluster, wanted, existing, applied.object).await?;
+        restart(ui, cluster, wanted, existing, applied.object.clone()).await?;
         let moved = operator_id(existing).is_some_and(|before| before != wanted.id) && wanted.take_over;
         if let Some(undo) = undo(session, wanted, Some(existing)).filter(|_| moved) {
             ui.hint(&format!("to undo: {undo}"));
         }
     }
-    Ok(Written { goal })
+    Ok(applied.object)
 }
 
 /// Whether the status must be cleared after the move; that it may be is made sure before anything is written.
@@ -97,7 +95,7 @@ async fn restart(ui: &Ui, cluster: &Cluster, wanted: &Wanted, before: &Value, mu
                 return Ok(());
             }
             Err(error) if error.is_conflict() && attempt < TRIES => {
-                match cluster.get(&INTEGRATION, Some(&wanted.namespace), &wanted.name).await? {
+                match cluster.get(&wanted.kind, Some(&wanted.namespace), &wanted.name).await? {
                     Some(object) => now = object,
                     None => return Ok(()),
                 }
@@ -116,7 +114,7 @@ async fn restart(ui: &Ui, cluster: &Cluster, wanted: &Wanted, before: &Value, mu
 fn clear_status(wanted: &Wanted) -> String {
     format!(
         "kubectl patch {}/{} -n {} --subresource=status --type=merge -p '{{\"status\": null}}'",
-        INTEGRATION.result_name(),
+        wanted.kind.result_name(),
         wanted.name,
         wanted.namespace
     )
@@ -126,7 +124,7 @@ fn clear_status(wanted: &Wanted) -> String {
 fn resume(wanted: &Wanted) -> String {
     format!(
         "kubectl wait {}/{} -n {} --for=condition=Ready --timeout=10m",
-        INTEGRATION.result_name(),
+        wanted.kind.result_name(),
         wanted.name,
         wanted.namespace
     )
@@ -135,7 +133,7 @@ fn resume(wanted: &Wanted) -> String {
 /// The command that takes the write back, where one does.
 fn undo(session: &Session<'_>, wanted: &Wanted, existing: Option<&Value>) -> Option<String> {
     let Wanted { namespace, name, .. } = wanted;
-    let object = format!("{}/{name}", INTEGRATION.result_name());
+    let object = format!("{}/{name}", wanted.kind.result_name());
     let context = session.global.connection.context.as_deref();
     let context = context.map(|context| format!(" --context {}", quoted(context))).unwrap_or_default();
     match existing {
@@ -156,10 +154,13 @@ fn explain(error: ApiError, step: &Step) -> Error {
     let changed = error.is_conflict() || error.is_already_exists();
     let no_namespace = error.is_not_found() && matches!(step.write, Write::Create { .. });
     let (forbidden, undecided) = (error.is_forbidden(), error.is_undecided());
+    let unknown_field = error.code() == Some(400) && error.message().contains("unknown field \"spec.");
+    let unknown_trait = unknown_field && error.message().contains("\"spec.traits");
     if changed {
-        let text = format!("integration {} was changed by somebody else meanwhile; nothing was written", step.name);
+        let kind = step.kind.kind.to_ascii_lowercase();
+        let text = format!("{kind} {} was changed by somebody else meanwhile; nothing was written", step.name);
         return Error::refused("Conflict", text)
-            .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), &step.name))
+            .object(ObjectRef::new(step.kind.kind, Some(namespace), &step.name))
             .hint("run the same command again");
     }
     if no_namespace && !error.is_kind_missing() {
@@ -167,25 +168,38 @@ fn explain(error: ApiError, step: &Step) -> Error {
             .object(ObjectRef::new("Namespace", None, namespace))
             .hint(format!("kubectl create namespace {namespace}"));
     }
+    if matches!(error.code(), Some(400 | 422)) {
+        return Error::usage(format!("the cluster refuses the integration: {}", error.message()))
+            .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), &step.name))
+            .hint("see what it takes: kubectl explain integrations.spec.traits --recursive");
+    }
     let error = Error::from(error);
     if forbidden {
         return error
             .hint(format!("see what you may do: kubectl auth can-i --list -n {namespace}"))
             .hint("an admin can let namespace editors run integrations: kctl install --tenant-role");
     }
+    if unknown_field {
+        let older = format!(
+            "the cluster's definition is of an older Camel K; its fields: kubectl explain {}.spec",
+            step.kind.plural
+        );
+        let annotated = "-t as an annotation: --annotation trait.camel.apache.org/TRAIT.PROPERTY=VALUE";
+        return if unknown_trait { error.hint(annotated).hint(older) } else { error.hint(older) };
+    }
     if undecided { error.hint("it may have been written; run the same command again to be sure") } else { error }
 }
 
-/// Waits until the Integration runs, telling each phase.
+/// Waits until the resource runs, telling each phase.
 pub async fn wait(
     ui: &Ui,
     cluster: &Cluster,
-    name: &str,
-    written: &Written,
+    (kind, name): (Kind, &str),
+    awaited: &Awaited,
     timeout: Duration,
     untaken: &dyn Fn(bool) -> String,
 ) -> Result<()> {
-    let label = format!("{}/{name}", INTEGRATION.result_name());
+    let label = format!("{}/{name}", kind.result_name());
     let mut tell = |news| match news {
         News::Phase(phase, None) => ui.progress(&format!("{label}: {phase}")),
         News::Phase(phase, Some(reason)) => ui.progress(&format!("{label}: {phase} ({reason})")),
@@ -194,7 +208,8 @@ pub async fn wait(
             ui.hint("kctl list-operators shows who is there");
         }
     };
-    cluster.wait_integration(name, &written.goal, timeout, &mut tell).await?;
-    ui.result(&format!("{label} running"));
+    cluster.wait_resource(name, awaited, timeout, &mut tell).await?;
+    let done = if kind == INTEGRATION { "running" } else { "ready" };
+    ui.result(&format!("{label} {done}"));
     Ok(())
 }

@@ -1,16 +1,16 @@
-//! Waiting for an Integration to run.
+//! Waiting for a tenant's resource to run.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::{
-    contracts::kinds::INTEGRATION,
+    contracts::kinds::{INTEGRATION, Kind},
     error::{Error, ObjectRef, Result},
-    tenancy::progress::{Goal, Progress},
+    tenancy::progress::{Goal, PipeGoal, Progress},
 };
 
-use super::Cluster;
+use super::{ApiError, Cluster};
 
 /// An operator that is there reacts within a second or two.
 const GRACE: Duration = Duration::from_secs(10);
@@ -22,22 +22,40 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub enum News {
     /// A phase that was not told before, with the reason it is not further.
     Phase(String, Option<String>),
-    /// Nobody has taken the Integration, or its change, within the time an operator needs.
+    /// Nobody has taken the resource, or its change, within the time an operator needs.
     Ignored {
         /// Whether an operator had taken it before the change.
         outdated: bool,
     },
 }
 
+/// The resource of one write, and the state that is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// An Integration.
+    Integration(Goal),
+    /// A Pipe or `KameletBinding`, together with its Integration.
+    Pipe(Kind, PipeGoal),
+}
+
+impl Awaited {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Integration(_) => INTEGRATION,
+            Self::Pipe(kind, _) => *kind,
+        }
+    }
+}
+
 impl Cluster {
-    /// Waits until the Integration runs in the state of one write, and tells on the way what happens.
+    /// Waits until the resource runs in the state of one write, and tells on the way what happens.
     ///
     /// # Errors
     /// It failed or was deleted (exit 1), or the time is over (exit 6).
-    pub async fn wait_integration(
+    pub async fn wait_resource(
         &self,
         name: &str,
-        goal: &Goal,
+        awaited: &Awaited,
         timeout: Duration,
         tell: &mut dyn FnMut(News),
     ) -> Result<()> {
@@ -45,22 +63,25 @@ impl Cluster {
         let mut pause = FIRST_PAUSE;
         let mut last: Option<News> = None;
         let namespace = self.namespace();
-        let about = || ObjectRef::new(INTEGRATION.kind, Some(namespace), name);
-        let look = || format!("kubectl describe {}/{name} -n {namespace}", INTEGRATION.result_name());
+        let kind = awaited.kind();
+        let about = || ObjectRef::new(kind.kind, Some(namespace), name);
+        let what = format!("{} {name} in namespace {namespace}", kind.kind.to_ascii_lowercase());
+        let look = || format!("kubectl describe {}/{name} -n {namespace}", kind.result_name());
         loop {
-            let news = match self.get(&INTEGRATION, Some(namespace), name).await {
+            let news = match self.progress(name, awaited).await {
                 Ok(None) => {
-                    let text = format!("integration {name} in namespace {namespace} was deleted meanwhile");
+                    let text = format!("{what} was deleted meanwhile");
                     return Err(Error::failed("Deleted", text).object(about()).hint("run the same command again"));
                 }
-                Ok(Some(object)) => match goal.progress(&object) {
+                Ok(Some(progress)) => match progress {
                     Progress::Done { phase } => {
                         tell(News::Phase(phase, None));
                         return Ok(());
                     }
                     Progress::Failed { message } => {
-                        let text = format!("integration {name} in namespace {namespace} is in phase Error: {message}");
-                        return Err(Error::failed("IntegrationFailed", text).object(about()).hint(look()));
+                        let text = format!("{what} is in phase Error: {message}");
+                        let reason = if kind == INTEGRATION { "IntegrationFailed" } else { "PipeFailed" };
+                        return Err(Error::failed(reason, text).object(about()).hint(look()));
                     }
                     Progress::Underway { phase, reason } => Some(News::Phase(phase, reason)),
                     idle => (start.elapsed() >= GRACE.min(timeout / 2))
@@ -82,12 +103,30 @@ impl Cluster {
                     Some(News::Ignored { outdated: true }) => "no operator has taken its change".to_owned(),
                     Some(News::Ignored { outdated: false }) | None => "no operator has taken it".to_owned(),
                 };
-                let text =
-                    format!("integration {name} in namespace {namespace} does not run after {timeout:?}: {state}");
+                let text = format!("{what} does not run after {timeout:?}: {state}");
                 return Err(Error::deadline(text).object(about()).hint(look()));
             }
             tokio::time::sleep(pause.min(left)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+    /// How far it is; `None` when it is gone.
+    async fn progress(&self, name: &str, awaited: &Awaited) -> Result<Option<Progress>, ApiError> {
+        let namespace = Some(self.namespace());
+        match awaited {
+            Awaited::Integration(goal) => {
+                let object = self.get(&INTEGRATION, namespace, name).await?;
+                Ok(object.map(|object| goal.progress(&object)))
+            }
+            Awaited::Pipe(kind, goal) => {
+                let (pipe, integration) =
+                    tokio::join!(self.get(kind, namespace, name), self.get(&INTEGRATION, namespace, name));
+                let Some(pipe) = pipe? else { return Ok(None) };
+                match integration {
+                    Err(error) if error.is_forbidden() => Ok(Some(goal.progress_of_pipe(&pipe))),
+                    integration => Ok(Some(goal.progress(&pipe, integration?.as_ref()))),
+                }
+            }
         }
     }
 }
