@@ -97,6 +97,11 @@ pub struct InstallArgs {
     #[arg(long, help_heading = "Id")]
     pub take_over: bool,
 
+    /// Add an instance that waits under an id that is claimed already, with the settings of the active one unless said
+    /// otherwise; kctl switch-active makes it the active one
+    #[arg(long, help_heading = "Id", conflicts_with_all = ["take_over", "output"])]
+    pub standby: bool,
+
     /// Overrule a Deployment or platform that seems to use the id (repeatable)
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = namespaced_name, help_heading = "Id")]
     pub ignore_evidence: Vec<(String, String)>,

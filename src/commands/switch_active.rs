@@ -11,11 +11,12 @@ mod tigera;
 
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::{
     cli::{
         global::duration,
+        install_args::DryRun as Rehearsal,
         output::{OutputArgs, OutputFormat},
     },
     cluster::{Cluster, Observe},
@@ -88,7 +89,7 @@ pub struct SwitchActiveArgs {
     pub timeout: Duration,
 
     /// Stop after planning (client), or let the server check every write and keep nothing (server)
-    #[arg(long, value_name = "WHERE")]
+    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
     pub dry_run: Option<Rehearsal>,
 
     /// Format of the report.
@@ -96,21 +97,11 @@ pub struct SwitchActiveArgs {
     pub output: OutputArgs,
 }
 
-/// Where a rehearsal stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Rehearsal {
-    /// Read the cluster, plan, stop
-    Client,
-    /// Send every write with dryRun=All
-    Server,
-}
-
-impl Rehearsal {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        }
+/// The word of the report for a rehearsal.
+fn word(rehearsal: Rehearsal) -> &'static str {
+    match rehearsal {
+        Rehearsal::Client => "client",
+        Rehearsal::Server => "server",
     }
 }
 
@@ -230,6 +221,6 @@ mod tests {
         let parsed = Wrapper::try_parse_from(["switch-active", "-"]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(parsed.args.target.as_deref(), Some("-"));
         assert_eq!(parsed.args.timeout, Duration::from_secs(120));
-        assert!(Wrapper::try_parse_from(["switch-active", "a", "--dry-run", "maybe"]).is_err());
+        assert!(Wrapper::try_parse_from(["switch-active", "a", "--dry-run=maybe"]).is_err());
     }
 }

@@ -75,6 +75,7 @@ async fn hold(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, wanted: ClaimMove) ->
             (Write::CreateOnly { object: claim.object().clone(), manager: CLAIM_MANAGER }, true)
         }
         ClaimMove::Swap(claim) => (Write::Replace { object: claim.object().clone(), manager: CLAIM_MANAGER }, false),
+        ClaimMove::Join(claim) => return join(cluster, ui, wish, claim).await,
     };
     let step = Step::new(OPERATOR_CLAIM, None, &name, step);
     match cluster.write(&step, false).await {
@@ -100,6 +101,30 @@ async fn hold(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, wanted: ClaimMove) ->
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Adds the instance to those that wait under the id. It may not run, so there is no operation to end.
+async fn join(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, mut wanted: Claim) -> Result<Held> {
+    let name = claim::name(wish.family, wish.id);
+    for _ in 0..SWAPS {
+        let write = Write::Replace { object: wanted.object().clone(), manager: CLAIM_MANAGER };
+        let step = Step::new(OPERATOR_CLAIM, None, &name, write);
+        let error = match cluster.write(&step, false).await {
+            Ok(applied) => {
+                tell(ui, &step, applied.change);
+                return Ok(Held { claim: Claim::read(applied.object), created: false, under_way: false });
+            }
+            Err(error) if error.is_conflict() || error.is_undecided() => error,
+            Err(error) => return Err(error.into()),
+        };
+        let now = observe::read_claim(cluster, &name).await?;
+        match install::claim_move(wish, now.as_ref(), None, &[], cluster.server_time())? {
+            ClaimMove::Keep(claim) => return Ok(Held { claim, created: false, under_way: false }),
+            ClaimMove::Join(claim) => wanted = claim,
+            _ => return Err(error.into()),
+        }
+    }
+    Err(Error::refused("Conflict", format!("the claim of operator id {} keeps being changed by others", wish.id)))
 }
 
 /// Deletes the claim that this very run has made.
@@ -241,7 +266,7 @@ pub async fn rehearse(cluster: &Cluster, ui: &Ui, plan: &Plan, where_: DryRun) -
         ClaimMove::Create(claim) => {
             Some((claim, Write::CreateOnly { object: claim.object().clone(), manager: CLAIM_MANAGER }))
         }
-        ClaimMove::Swap(claim) => {
+        ClaimMove::Swap(claim) | ClaimMove::Join(claim) => {
             Some((claim, Write::Replace { object: claim.object().clone(), manager: CLAIM_MANAGER }))
         }
     }

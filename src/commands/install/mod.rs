@@ -59,7 +59,7 @@ impl InstallArgs {
         }
         let cluster = session.connect().await?;
         let namespace = cluster.namespace().to_owned();
-        let earlier = observe::settings(cluster, &namespace, &id).await?;
+        let earlier = observe::earlier(cluster, &namespace, &id, self.standby).await?;
         let settings = named.over(earlier);
         wish::check(&settings)?;
         let operator = Operator { id: &id, namespace: &namespace, settings: &settings };
@@ -70,6 +70,7 @@ impl InstallArgs {
             id: &id,
             instance: &instance,
             take_over: self.take_over,
+            standby: self.standby,
             ignored: &self.ignore_evidence,
             operation: &operation,
         };
@@ -80,7 +81,7 @@ impl InstallArgs {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
         observe::say_unseen(ui, &seen, &id);
-        if !matches!(plan.claim, ClaimMove::Keep(_)) {
+        if !matches!(plan.claim, ClaimMove::Keep(_) | ClaimMove::Join(_)) {
             tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
         }
         ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
@@ -90,7 +91,9 @@ impl InstallArgs {
                 "without a registry, integrations that need a build wait for ever: kctl install -x {id} -n {namespace} --registry HOST:PORT"
             ));
         }
-        if self.wait {
+        if self.standby {
+            ui.hint(&format!("to make it the active one: kctl switch-active {namespace} -x {id}"));
+        } else if self.wait {
             carry_out::wait(cluster, ui, &instance, self.timeout).await?;
         }
         Ok(Exit::Done)
@@ -100,7 +103,13 @@ impl InstallArgs {
         let place = session.same_place();
         let namespace =
             if session.global.namespace.is_some() { String::new() } else { format!(" -n {}", instance.namespace) };
-        let again = format!("kctl install -x {}{place}{namespace}", quoted(id));
+        let standby = if self.standby { " --standby" } else { "" };
+        let again = format!("kctl install -x {}{standby}{place}{namespace}", quoted(id));
+        let cluster_wide = if self.standby {
+            String::new()
+        } else {
+            format!(" && kubectl delete clusterrole,clusterrolebinding -l {ID_LABEL}={id} && kubectl delete opclaim camel-k.{id}")
+        };
         Operation {
             id: uuid::Uuid::new_v4().to_string(),
             kind: if self.take_over { "take-over" } else { "install" }.to_owned(),
@@ -109,7 +118,7 @@ impl InstallArgs {
             to: Some(instance.to_string()),
             resume: Some(again),
             undo: Some(format!(
-                "kubectl delete deployment,serviceaccount,role,rolebinding,secret -n {} -l {ID_LABEL}={id} && kubectl delete clusterrole,clusterrolebinding -l {ID_LABEL}={id} && kubectl delete opclaim camel-k.{id}",
+                "kubectl delete deployment,serviceaccount,role,rolebinding,secret -n {} -l {ID_LABEL}={id}{cluster_wide}",
                 instance.namespace
             )),
         }
@@ -121,7 +130,7 @@ impl InstallArgs {
         let claim = install::claim_move(wish, seen.claim.as_ref(), seen.holder.as_ref(), &seen.known, seen.now)?;
         let replicas = match &claim {
             ClaimMove::Keep(claim) => claim.replicas(wish.instance),
-            ClaimMove::Create(_) | ClaimMove::Swap(_) => 0,
+            ClaimMove::Create(_) | ClaimMove::Swap(_) | ClaimMove::Join(_) => 0,
         };
         let mut foundation = seen.namespace_step(self.create_namespace)?;
         foundation.extend(install::definitions(vec![crds::claim()], &seen.existing)?);

@@ -14,7 +14,7 @@ use crate::{
     ui::Ui,
 };
 
-use super::Rehearsal;
+use super::{Rehearsal, word};
 
 /// What is told about one switch.
 pub struct Account<'a> {
@@ -32,7 +32,7 @@ impl<'a> Account<'a> {
             kind: "switch-active",
             to: to.to_owned(),
             started: rfc3339(now),
-            dry_run: rehearsal.map(Rehearsal::word),
+            dry_run: rehearsal.map(word),
             ..OperationReport::default()
         };
         Self { ui, output, rehearsal, report: RefCell::new(report) }
@@ -71,7 +71,7 @@ impl<'a> Account<'a> {
             None => "",
         };
         let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let line = format!("{}/{name} {action}{how}{why}", kind.result_name());
+        let line = format!("{}/{name} {action}{why}{how}", kind.result_name());
         if matches!(self.output.output, OutputFormat::Table | OutputFormat::Wide) {
             if self.rehearsal.is_some() { self.ui.data(&format!("{line}\n")) } else { self.ui.result(&line) }
         } else if self.rehearsal.is_none() {

@@ -27,7 +27,7 @@ use super::{
     tigera::{Run, pointer_ref},
 };
 
-const NOW_AND_THEN: Duration = Duration::from_millis(500);
+const NOW_AND_THEN: Duration = Duration::from_millis(250);
 /// How often a patch that met another writer is tried again.
 const TRIES: usize = 5;
 
