@@ -18,4 +18,5 @@ mod list_operators;
 mod peer;
 mod run;
 mod snapshot_contract;
+mod switch_camel;
 mod switch_tigera;

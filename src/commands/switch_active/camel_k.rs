@@ -174,7 +174,8 @@ impl Run<'_> {
             rows.iter().find(|row| row.namespace == instance.namespace && row.deployment.as_ref() == Some(&instance.deployment) && row.deployment_uid.is_some())
         };
         let (old, new) = (row(self.from.as_ref()), row(Some(&self.to)));
-        let mut findings = standby::preflight(old, new, &self.to, self.args.force);
+        let managers = self.managers().await?;
+        let mut findings = standby::preflight(old, new, &self.to, &managers, self.args.force);
         let copies = if refusal(&findings).is_none() { self.copies(under_way).await? } else { Copies::default() };
         findings.extend(copies.findings(&self.to.namespace, cluster.server_time()).into_iter().map(|finding| {
             if under_way { finding.tolerated() } else { finding }
@@ -261,6 +262,16 @@ impl Run<'_> {
             resume: Some(format!("kctl switch-active {} -x {}", to.namespace, self.id)),
             undo: from.map(|from| format!("kctl switch-active {} -x {}", from.namespace, self.id)),
         }
+    }
+
+    /// Other tools that manage one of the Deployments.
+    async fn managers(&self) -> Result<Vec<(Instance, String)>> {
+        let mut found = Vec::new();
+        for instance in self.from.iter().chain([&self.to]) {
+            let deployment = self.cluster.get(&DEPLOYMENT, Some(&instance.namespace), &instance.deployment).await?;
+            found.extend(deployment.as_ref().and_then(standby::foreign_manager).map(|tool| (instance.clone(), tool)));
+        }
+        Ok(found)
     }
 
     async fn rows(&self) -> Result<Vec<Operator>> {

@@ -24,6 +24,8 @@ use crate::{
 use super::guard::Guard;
 
 const NOW_AND_THEN: Duration = Duration::from_millis(300);
+/// Annotation of a Deployment: the run that set its replicas last.
+const SWITCHED_BY: &str = "kctl.dev/switched-by";
 /// How often a write that met another writer is tried again.
 const TRIES: usize = 20;
 
@@ -111,7 +113,10 @@ impl<'a> Mover<'a> {
         Guard::Claim { name: self.name.clone(), run: self.operation.id.clone() }
     }
 
-    /// Sets the replicas. The Deployment is read before the claim is: a run that sleeps in between meets a newer version.
+    /// Sets the replicas.
+    ///
+    /// The Deployment is read before the claim is, and written even when its replicas are right already: so a run that
+    /// sleeps between its look at the claim and its write meets a newer version.
     async fn scale(&self, instance: &Instance, replicas: u8) -> Result<()> {
         for _ in 0..TRIES {
             let found = self.cluster.get(&DEPLOYMENT, Some(&instance.namespace), &instance.deployment).await?;
@@ -123,11 +128,9 @@ impl<'a> Mover<'a> {
                 return Err(Error::not_found("NotFound", format!("the Deployment {instance} was deleted on the way"))
                     .object(ObjectRef::new(DEPLOYMENT.kind, Some(&instance.namespace), &instance.deployment)));
             };
-            if observed.pointer("/spec/replicas").and_then(Value::as_u64) == Some(replicas.into()) {
-                return Ok(());
-            }
+            let run = &self.operation.id;
             let write = Write::Patch {
-                patch: json!({"spec": {"replicas": replicas}}),
+                patch: json!({"metadata": {"annotations": {SWITCHED_BY: run}}, "spec": {"replicas": replicas}}),
                 observed,
                 manager: SWITCH_MANAGER,
                 subresource: None,

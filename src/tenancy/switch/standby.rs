@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::tenancy::{
     claim::{Claim, Instance, Operation},
+    objects,
     operators::{Operator, Scope},
     version,
 };
@@ -98,8 +99,21 @@ pub fn previous(claim: &Claim) -> Option<Instance> {
     named(last["from"].as_str()?)
 }
 
-/// What must be known about two instances before one may follow the other.
-pub fn preflight(from: Option<&Operator>, to: Option<&Operator>, target: &Instance, force: bool) -> Vec<Finding> {
+/// Another tool that manages a Deployment and would undo a change of its replicas.
+pub fn foreign_manager(deployment: &Value) -> Option<String> {
+    let manager = objects::manager_of(deployment);
+    ["Helm release", "Argo CD", "Flux", "OLM"].iter().any(|tool| manager.starts_with(tool)).then_some(manager)
+}
+
+/// What must be known about two instances before one may follow the other. `managers` are other tools, each with the
+/// instance it manages.
+pub fn preflight(
+    from: Option<&Operator>,
+    to: Option<&Operator>,
+    target: &Instance,
+    managers: &[(Instance, String)],
+    force: bool,
+) -> Vec<Finding> {
     let mut found = Vec::new();
     let Some(to) = to else {
         return vec![
@@ -110,19 +124,14 @@ pub fn preflight(from: Option<&Operator>, to: Option<&Operator>, target: &Instan
             .hint(format!("make it again: kctl install -x ID -n {} --standby", target.namespace)),
         ];
     };
-    for operator in from.into_iter().chain([to]) {
-        let manager = operator.managed_by.as_deref().filter(|manager| !["kctl", "unknown", "kustomize"].contains(manager));
-        if let Some(manager) = manager {
-            let message = format!(
-                "{} is managed by {manager}, which would undo what a switch does to its replicas",
-                operator.place()
-            );
-            found.push(if force {
-                Finding::warn("ManagedElsewhere", message)
-            } else {
-                Finding::refuse("ManagedElsewhere", message).hint(format!("change the replicas there, or go on with --force and make {manager} agree"))
-            });
-        }
+    for (instance, manager) in managers {
+        let message = format!("{instance} is managed by {manager}, which would undo what a switch does to its replicas");
+        found.push(if force {
+            Finding::warn("ManagedElsewhere", message)
+        } else {
+            Finding::refuse("ManagedElsewhere", message)
+                .hint(format!("change the replicas there, or go on with --force and make {manager} agree"))
+        });
     }
     if to.replicas.is_some_and(|replicas| replicas > 0) && from.is_some_and(|from| from.replicas.is_some_and(|n| n > 0)) {
         found.push(Finding::warn("Duplicate", format!("{} has replicas although it is a standby: two operators of one id may be running", to.place())));
@@ -249,7 +258,7 @@ mod tests {
         let target = Instance::new("alt", "a-operator");
         let list = |names: &[&str]| Scope::Namespaces(names.iter().map(|&name| name.to_owned()).collect());
         let reasons = |from: &Operator, to: &Operator| {
-            preflight(Some(from), Some(to), &target, false).iter().map(|f| (f.reason, f.weight)).collect::<Vec<_>>()
+            preflight(Some(from), Some(to), &target, &[], false).iter().map(|f| (f.reason, f.weight)).collect::<Vec<_>>()
         };
         let global = instance("ops", Scope::Cluster, 1);
         assert_eq!(reasons(&global, &instance("alt", Scope::Cluster, 0)), []);
@@ -260,15 +269,18 @@ mod tests {
         );
         assert_eq!(reasons(&global, &instance("alt", Scope::Unknown, 0)), [("ScopeUnknown", Weight::Refuse)]);
         assert_eq!(reasons(&global, &instance("alt", Scope::Cluster, 1)), [("Duplicate", Weight::Warn)]);
-        let mut helm = instance("alt", Scope::Cluster, 0);
-        helm.managed_by = Some("helm".into());
-        assert_eq!(reasons(&global, &helm), [("ManagedElsewhere", Weight::Refuse)]);
-        assert_eq!(preflight(Some(&global), Some(&helm), &target, true)[0].weight, Weight::Warn);
+        let helm = json!({"metadata": {"annotations": {"meta.helm.sh/release-name": "x"}}});
+        let managers = [(target.clone(), foreign_manager(&helm).expect("Helm"))];
+        let standby = instance("alt", Scope::Cluster, 0);
+        let managed = |force| preflight(Some(&global), Some(&standby), &target, &managers, force);
+        assert_eq!((managed(false)[0].reason, managed(false)[0].weight), ("ManagedElsewhere", Weight::Refuse));
+        assert_eq!(managed(true)[0].weight, Weight::Warn);
+        assert_eq!(foreign_manager(&json!({"metadata": {"labels": {"kctl.dev/operator-id": "a"}}})), None);
         let mut old = instance("alt", Scope::Cluster, 0);
         old.version = Some("2.9.0".into());
         assert_eq!(reasons(&global, &old), [("Downgrade", Weight::Warn)]);
-        assert_eq!(preflight(Some(&global), None, &target, false)[0].reason, "StandbyMissing");
-        assert_eq!(preflight(None, Some(&old), &target, false)[0].reason, "ActiveMissing");
+        assert_eq!(preflight(Some(&global), None, &target, &[], false)[0].reason, "StandbyMissing");
+        assert_eq!(preflight(None, Some(&old), &target, &[], false)[0].reason, "ActiveMissing");
     }
 
     #[test]
