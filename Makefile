@@ -4,6 +4,8 @@
 .PHONY: help demo test control-plane cluster fmt lint unit e2e need-cargo need-go
 
 CARGO ?= cargo
+# The example operator is a package of its own.
+PEER := examples/operator/Cargo.toml
 
 help:
 	@echo "make demo           build kctl and show its main job on an embedded cluster (needs Rust)"
@@ -19,14 +21,18 @@ test: need-cargo fmt lint control-plane unit e2e
 
 fmt:
 	$(CARGO) fmt --check
+	$(CARGO) fmt --check --manifest-path $(PEER)
 
 lint:
 	$(CARGO) clippy --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --all-targets --quiet --locked --manifest-path $(PEER) -- -D warnings
 
 unit:
 	$(CARGO) test --quiet --lib --bins --test architecture --test cli
+	$(CARGO) test --quiet --locked --manifest-path $(PEER)
 
 e2e: control-plane
+	@tests/support/shells.sh
 	$(CARGO) test --quiet --test e2e
 
 control-plane: need-go

@@ -34,6 +34,8 @@ pub mod vars {
     pub const COMPLETE: &str = "KCTL_COMPLETE";
     /// Set by the completion scripts: which of the words is being completed; the last one without it.
     pub const COMPLETE_INDEX: &str = "KCTL_COMPLETE_INDEX";
+    /// How long completion waits for a cluster or a credential plugin, instead of 700 ms.
+    pub const COMPLETE_TIMEOUT: &str = "KCTL_COMPLETE_TIMEOUT";
 
     /// What a user may set, each with the line that explains it.
     pub const ALL: &[(&str, &str)] = &[
@@ -45,6 +47,7 @@ pub mod vars {
         (NO_COLOR, "any value: no colour"),
         (TERM, "dumb: no colour, and progress as plain lines"),
         (XDG_CONFIG_HOME, "folder that holds kctl/config.yaml, instead of ~/.config"),
+        (COMPLETE_TIMEOUT, "how long a Tab waits for a slow cluster or credential plugin (default: 700ms)"),
         ("XDG_CACHE_HOME", "folder that holds kctl's completion cache, instead of ~/.cache"),
         ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "proxies, as curl takes them"),
     ];
@@ -133,6 +136,8 @@ pub struct CompletionRequest {
     pub current_dir: Option<PathBuf>,
     /// What `~` stands for.
     pub home: Option<PathBuf>,
+    /// How long to wait for names, as the user has set it.
+    pub timeout: Option<String>,
 }
 
 impl CompletionRequest {
@@ -145,6 +150,7 @@ impl CompletionRequest {
             index: env::var(vars::COMPLETE_INDEX).ok().and_then(|index| index.parse().ok()),
             current_dir: env::current_dir().ok(),
             home: env::home_dir(),
+            timeout: env::var(vars::COMPLETE_TIMEOUT).ok(),
         })
     }
 }

@@ -199,7 +199,7 @@ impl Ui {
         !self.journal.borrow().done.is_empty()
     }
 
-    /// From now on, tells these commands when the run is interrupted.
+    /// From now on writes are under way; tells these commands when the run is interrupted.
     pub fn on_interrupt(&self, resume: String, undo: Option<String>) {
         let mut journal = self.journal.borrow_mut();
         journal.resume = Some(resume);
@@ -243,10 +243,13 @@ impl Ui {
     /// The error of an interrupted run: what was applied and how to go on.
     pub fn interrupted(&self) -> Error {
         let journal = self.journal.borrow();
-        let message = if journal.done.is_empty() {
-            "interrupted; nothing was changed".to_owned()
-        } else {
-            format!("interrupted; done so far: {}", journal.done.join(", "))
+        // From `on_interrupt` on a write may be under way, and nobody knows whether it still arrives.
+        let message = match (journal.done.is_empty(), &journal.resume) {
+            (true, None) => "interrupted; nothing was changed".to_owned(),
+            (true, Some(_)) => {
+                "interrupted; nothing is known to be changed, but a write under way may still arrive".to_owned()
+            }
+            (false, _) => format!("interrupted; done so far: {}", journal.done.join(", ")),
         };
         let mut error = Error::new(Exit::Interrupted, "Interrupted", message);
         if let Some(resume) = &journal.resume {

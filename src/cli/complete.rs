@@ -20,7 +20,7 @@ use clap_complete::{
 
 pub use shells::Shell;
 
-use super::help_args::TOPICS;
+use super::{global::duration, help_args::TOPICS};
 
 use self::{
     names::{Offer, candidates, text},
@@ -29,6 +29,7 @@ use self::{
     typed::{Typed, unquoted},
 };
 use crate::{
+    cluster::ConnectOptions,
     contracts::{
         FAMILIES, camel_k, camel_traits,
         kinds::{
@@ -37,7 +38,8 @@ use crate::{
         },
     },
     error::{Error, Result},
-    settings::{self, CompletionRequest, vars},
+    settings::{self, CompletionRequest, Settings, vars},
+    tenancy::operators::Operator,
 };
 
 /// Answers a completion script, when one has started this process; else there is nothing to answer.
@@ -78,6 +80,13 @@ pub fn forget() {
     }
 }
 
+/// Keeps the ids of all operators of a cluster for completion, when a command has read them anyway.
+pub fn remember(connection: &ConnectOptions, settings: &Settings, operators: &[Operator]) {
+    if connection.from.is_none() {
+        query::remember(connection, settings, operators);
+    }
+}
+
 /// The line that is being typed.
 #[derive(Debug)]
 struct Line {
@@ -113,7 +122,9 @@ impl Line {
         if let Some(namespace) = namespace {
             connection.namespace = Some(namespace.to_owned());
         }
-        query::ask(connection, typed.get("operator_id").map(str::to_owned), question)
+        let timeout = self.request.timeout.as_deref().and_then(|text| duration(text).ok());
+        let patience = timeout.filter(|timeout| !timeout.is_zero()).unwrap_or(query::PATIENCE);
+        query::ask(connection, typed.get("operator_id").map(str::to_owned), question, patience)
     }
 }
 

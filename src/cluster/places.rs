@@ -1,6 +1,9 @@
 //! What a kubeconfig offers and where it leads. Nothing is contacted and no credential plugin runs.
 
+use std::path::PathBuf;
+
 use kube::config::{AuthInfo, Context};
+use sha2::{Digest, Sha256};
 
 use crate::{error::Result, settings::Settings};
 
@@ -39,7 +42,7 @@ pub struct Place {
     pub cluster: String,
     /// The namespace commands would work in.
     pub namespace: String,
-    /// What tells this server and this user from others. It holds the text of a credential flag: hash it.
+    /// What tells this server and this user from others. No credential is in it, but the hash of one that a flag gave.
     pub identity: Vec<String>,
 }
 
@@ -92,7 +95,7 @@ impl Place {
         let mut identity = vec![server.unwrap_or_default(), user];
         identity.extend(files(options, settings));
         identity.extend(impersonated(auth.unwrap_or_default()));
-        identity.extend(options.token.clone());
+        identity.extend(options.token.iter().map(|token| format!("{:x}", Sha256::digest(token))));
         identity.extend(options.client_certificate.as_ref().map(|path| path.display().to_string()));
         let namespace = explicit(Some(&name)).or(context.namespace).unwrap_or_else(|| "default".to_owned());
         Ok(Self { context: Some(name), cluster: context.cluster, namespace, identity })
@@ -101,10 +104,9 @@ impl Place {
 
 /// Users of the same name in two files need not be the same.
 fn files(options: &ConnectOptions, settings: &Settings) -> Vec<String> {
-    match &options.kubeconfig {
-        Some(path) => vec![path.display().to_string()],
-        None => settings.kubeconfig.iter().map(|path| path.display().to_string()).collect(),
-    }
+    let named = options.kubeconfig.as_ref().map_or(settings.kubeconfig.as_slice(), std::slice::from_ref);
+    let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string();
+    named.iter().map(whole).collect()
 }
 
 fn impersonated(auth: AuthInfo) -> Vec<String> {
@@ -150,12 +152,14 @@ mod tests {
         assert_ne!(here.identity, there.identity, "another server");
         let others = [
             ConnectOptions { as_user: Some("jane".into()), ..options.clone() },
-            ConnectOptions { token: Some("x".into()), ..options.clone() },
+            ConnectOptions { token: Some("secret".into()), ..options.clone() },
             ConnectOptions { user: Some("w".into()), ..options.clone() },
             ConnectOptions { server: Some("https://e".into()), ..options.clone() },
         ];
         for other in others {
-            assert_ne!(find(&other).identity, here.identity, "{other:?}");
+            let identity = find(&other).identity;
+            assert_ne!(identity, here.identity, "{other:?}");
+            assert!(!identity.contains(&"secret".to_owned()));
         }
     }
 }

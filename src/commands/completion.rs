@@ -3,10 +3,7 @@
 use clap::Args;
 
 use super::Session;
-use crate::{
-    cli::complete::Shell,
-    error::{Exit, Result},
-};
+use crate::{cli::complete::Shell, error::Exit};
 
 /// Print the script that lets a shell complete commands, flags and names from the cluster
 ///
@@ -31,8 +28,8 @@ pub struct CompletionArgs {
 
 impl CompletionArgs {
     /// Prints the script.
-    pub fn run(self, session: &Session<'_>) -> Result<Exit> {
+    pub fn run(self, session: &Session<'_>) -> Exit {
         session.ui.data(&self.shell.script());
-        Ok(Exit::Done)
+        Exit::Done
     }
 }

@@ -4,9 +4,15 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 
-use super::{Session, output, session::quoted};
+use super::{
+    Session, output,
+    session::{options, quoted},
+};
 use crate::{
-    cli::output::{OutputArgs, OutputFormat},
+    cli::{
+        complete,
+        output::{OutputArgs, OutputFormat},
+    },
     cluster::{ApiError, Cluster, Observe, Selected},
     contracts::{self, FAMILIES, Family},
     error::{Error, Exit, Result},
@@ -57,6 +63,9 @@ impl ListOperatorsArgs {
 
         let now = cluster.server_time();
         let mut found = operators(&evidence, now);
+        if self.family.is_none() {
+            complete::remember(&options(session.global), session.settings, &found);
+        }
         let unassigned = Unassigned::count(&evidence.ids, &found, namespace);
         found.retain(|operator| namespace.is_none_or(|namespace| operator.namespace == namespace));
         found.retain(|operator| selected.as_ref().is_none_or(|selected| is_selected(operator, selected)));

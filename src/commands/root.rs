@@ -71,7 +71,7 @@ impl Verb {
 
     async fn run(self, session: &Session<'_>) -> Result<Exit> {
         match self {
-            Self::Completion(args) => args.run(session),
+            Self::Completion(args) => Ok(args.run(session)),
             Self::Config(args) => args.run(session),
             Self::Help(args) => args.run(session, command()),
             Self::Install(args) => args.run(session).await,

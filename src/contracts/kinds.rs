@@ -181,7 +181,10 @@ mod tests {
         assert_eq!(CONFIG_MAP.path(Some("a"), Some("b")), "/api/v1/namespaces/a/configmaps/b");
         assert_eq!(DEPLOYMENT.path(None, None), "/apis/apps/v1/deployments");
         assert_eq!(POD.path(Some("a/../b?x"), None), "/api/v1/namespaces/a%2F..%2Fb%3Fx/pods");
-        assert_eq!(CLUSTER_ROLE.path(None, Some("system:a")), "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:a");
+        assert_eq!(
+            CLUSTER_ROLE.path(None, Some("system:a")),
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:a"
+        );
         assert_eq!(CLUSTER_ROLE.path(Some("ignored"), Some("x")), "/apis/rbac.authorization.k8s.io/v1/clusterroles/x");
     }
 }

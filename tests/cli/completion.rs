@@ -46,6 +46,18 @@ fn furnished() -> Desk {
             "---\napiVersion: camel.apache.org/v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: ops}}\nspec: {{}}\n"
         );
     }
+    for (name, role) in
+        [("timer-source", "source"), ("log-sink", "sink"), ("log-action", "action"), ("log-unlabelled", "")]
+    {
+        let labels = if role.is_empty() {
+            String::new()
+        } else {
+            format!(", labels: {{camel.apache.org/kamelet.type: {role}}}")
+        };
+        dump += &format!(
+            "---\napiVersion: camel.apache.org/v1\nkind: Kamelet\nmetadata: {{name: {name}, namespace: team{labels}}}\nspec: {{}}\n"
+        );
+    }
     write(&desk, "dump.yaml", &dump);
     write(&desk, "my routes.yaml", "");
     desk
@@ -94,6 +106,17 @@ const LINES: &[(&str, &[&str])] = &[
     ("kctl run --from dump.yaml -n ops --name o", &["orders"]),
     ("kctl run --from dump.yaml --name o", &[]),
     ("kctl run dum", &["dump.yaml"]),
+    ("kctl help exi", &["exit-codes"]),
+    ("kctl bind --from dump.yaml -n team tim", &["timer-source"]),
+    ("kctl bind --from dump.yaml -n team kamelet:ti", &["kamelet:timer-source"]),
+    ("kctl bind --from dump.yaml -n team timer-source lo", &["log-sink", "log-unlabelled"]),
+    ("kctl bind --from dump.yaml -n team timer-source?message=hi kamelet:log-s", &["kamelet:log-sink"]),
+    ("kctl bind --from dump.yaml timer-source team/log-s", &["team/log-sink"]),
+    ("kctl bind --from dump.yaml -n team --step lo", &["log-action", "log-unlabelled"]),
+    ("kctl bind --from dump.yaml -n team --error-handler s", &["sink:"]),
+    ("kctl bind --from dump.yaml -n team --error-handler sink:log-s", &["sink:log-sink"]),
+    ("kctl bind --from dump.yaml -n team a log:in", &[]),
+    ("kctl bind --from dump.yaml -n ops --name tim", &["timer-to-log"]),
     ("kctl run --server x", &[]),
 ];
 
@@ -135,6 +158,10 @@ fn a_tab_puts_the_whole_word_on_the_line() {
         ("kctl run --context=arn:aws:eks:eu-west-1:111122223333:cluster/b", &["run", &format!("--context={blue}")]),
         ("kctl run --user admin/api-prod:", &["run", "--user", "admin/api-prod:6443"]),
         ("kctl run my", &["run", "my routes.yaml"]),
+        (
+            "kctl bind --from dump.yaml -n team kamelet:ti",
+            &["bind", "--from", "dump.yaml", "-n", "team", "kamelet:timer-source"],
+        ),
         ("kctl run --from 'dump.yaml' -x oth", &["run", "--from", "dump.yaml", "-x", "other"]),
         ("kctl run -t container.expo", &["run", "-t", "container.expose="]),
     ];

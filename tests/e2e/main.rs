@@ -6,11 +6,15 @@ mod example_operator;
 #[path = "../support/kctl.rs"]
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod kctl;
+#[path = "../support/shells.rs"]
+#[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
+mod shells;
 #[path = "../support/testbed/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod testbed;
 
 mod bind;
+mod completion;
 mod connection;
 mod harness;
 mod install;

@@ -26,10 +26,10 @@ use crate::{
     tenancy::operators::{Operator, Scope, operators},
 };
 
-/// How long a shell waits for an answer.
-const PATIENCE: Duration = Duration::from_millis(700);
-/// How long a request or a credential plugin may take: a plugin is ended while there is somebody to do it.
-const REQUEST: Duration = Duration::from_millis(600);
+/// How long a shell waits for an answer, unless the user wants more.
+pub(super) const PATIENCE: Duration = Duration::from_millis(700);
+/// How much less a request or a credential plugin gets: a plugin is ended while there is somebody to do it.
+const MARGIN: Duration = Duration::from_millis(100);
 /// Where answers are kept, below the cache directory.
 pub(super) const CACHE: &str = "completion";
 
@@ -57,20 +57,48 @@ pub(super) enum Question {
 }
 
 /// The names that answer `question` where `connection` leads; none when nobody answers in time.
-pub(super) fn ask(connection: ConnectOptions, operator_id: Option<String>, question: Question) -> Vec<Offer> {
+pub(super) fn ask(
+    connection: ConnectOptions,
+    operator_id: Option<String>,
+    question: Question,
+    patience: Duration,
+) -> Vec<Offer> {
     let started = Instant::now();
     let (tell, hear) = mpsc::channel();
-    let connection = ConnectOptions { request_timeout: REQUEST, ..connection };
+    let connection = ConnectOptions { request_timeout: patience.saturating_sub(MARGIN).max(MARGIN), ..connection };
     let look = move || Search { connection, operator_id, question, tell }.run();
     if thread::Builder::new().spawn(look).is_err() {
         return Vec::new();
     }
     let mut best = Vec::new();
     // Ends when the thread has ended or the time is over; the last answer is the best.
-    while let Ok(offers) = hear.recv_timeout(PATIENCE.saturating_sub(started.elapsed())) {
+    while let Ok(offers) = hear.recv_timeout(patience.saturating_sub(started.elapsed())) {
         best = offers;
     }
     best
+}
+
+/// Keeps what a command has found out anyway. It may take its time, which a credential plugin or a far server may need.
+pub(super) fn remember(connection: &ConnectOptions, settings: &Settings, found: &[Operator]) {
+    let (Ok(place), Some(dir)) = (Place::find(connection, settings), settings::cache_dir()) else { return };
+    for (question, offers) in [(Question::OperatorIds, ids(found)), (Question::Versions, versions(found))] {
+        // It is a help only.
+        let _ = Slot::new(&dir.join(CACHE), &key(question, &place)).write(&plain(offers));
+    }
+}
+
+fn key(question: Question, place: &Place) -> Vec<String> {
+    let mut key = vec![format!("{question:?}")];
+    key.extend(place.identity.iter().cloned());
+    key
+}
+
+/// In order, each once, and only names that objects may have.
+fn plain(mut offers: Vec<Offer>) -> Vec<Offer> {
+    offers.retain(|offer| is_object_name(&offer.name));
+    offers.sort_by(|one, other| one.name.cmp(&other.name));
+    offers.dedup_by(|one, other| one.name == other.name);
+    offers
 }
 
 struct Search {
@@ -127,12 +155,11 @@ impl Search {
     }
 
     fn key(&self, place: &Place, settings: &Settings) -> Vec<String> {
-        let mut key = vec![format!("{:?}", self.question)];
-        key.extend(place.identity.iter().cloned());
+        let mut key = key(self.question, place);
         match self.question {
             Question::Objects(_) => key.push(place.namespace.clone()),
             Question::Kamelets(_) => {
-                key.extend([place.namespace.clone(), self.operator_id(settings, place.context.as_deref())])
+                key.extend([place.namespace.clone(), self.operator_id(settings, place.context.as_deref())]);
             }
             _ => {}
         }
@@ -151,11 +178,7 @@ impl Search {
             self.question_to(&cluster, settings).await.ok()
         });
         runtime.shutdown_background();
-        let mut offers = answer?;
-        offers.retain(|offer| is_object_name(&offer.name));
-        offers.sort_by(|one, other| one.name.cmp(&other.name));
-        offers.dedup_by(|one, other| one.name == other.name);
-        Some(offers)
+        answer.map(plain)
     }
 
     async fn question_to(&self, cluster: &Cluster, settings: &Settings) -> Result<Vec<Offer>, ApiError> {

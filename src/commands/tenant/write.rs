@@ -57,6 +57,7 @@ pub async fn resource(
         Some(existing) => may_restart(cluster, wanted, existing, &step).await?,
         None => false,
     };
+    ui.on_interrupt("the same command again".to_owned(), undo(session, wanted, existing));
     let applied = cluster.write(&step, false).await.map_err(|error| explain(error, &step))?;
     let resume = if restarts { clear_status(wanted) } else { resume(wanted) };
     ui.on_interrupt(resume, undo(session, wanted, existing));
@@ -169,23 +170,23 @@ fn explain(error: ApiError, step: &Step) -> Error {
             .hint(format!("kubectl create namespace {namespace}"));
     }
     if matches!(error.code(), Some(400 | 422)) {
-        return Error::usage(format!("the cluster refuses the integration: {}", error.message()))
-            .object(ObjectRef::new(INTEGRATION.kind, Some(namespace), &step.name))
-            .hint("see what it takes: kubectl explain integrations.spec.traits --recursive");
+        let kind = step.kind.kind.to_ascii_lowercase();
+        let error = Error::usage(format!("the cluster refuses the {kind}: {}", error.message()))
+            .object(ObjectRef::new(step.kind.kind, Some(namespace), &step.name));
+        let fields = format!("kubectl explain {}.spec --recursive", step.kind.plural);
+        let annotated = "-t as an annotation: --annotation trait.camel.apache.org/TRAIT.PROPERTY=VALUE";
+        let error = if unknown_trait { error.hint(annotated) } else { error };
+        return if unknown_field {
+            error.hint(format!("the cluster's definition has no such field; an older Camel K? {fields}"))
+        } else {
+            error.hint(format!("see what it takes: {fields}"))
+        };
     }
     let error = Error::from(error);
     if forbidden {
         return error
             .hint(format!("see what you may do: kubectl auth can-i --list -n {namespace}"))
             .hint("an admin can let namespace editors run integrations: kctl install --tenant-role");
-    }
-    if unknown_field {
-        let older = format!(
-            "the cluster's definition is of an older Camel K; its fields: kubectl explain {}.spec",
-            step.kind.plural
-        );
-        let annotated = "-t as an annotation: --annotation trait.camel.apache.org/TRAIT.PROPERTY=VALUE";
-        return if unknown_trait { error.hint(annotated).hint(older) } else { error.hint(older) };
     }
     if undecided { error.hint("it may have been written; run the same command again to be sure") } else { error }
 }

@@ -26,7 +26,7 @@ fn pointed_at(server: &str, user: &str) -> Desk {
          clusters: [{{name: c, cluster: {{server: '{server}'}}}}], users: [{{name: u, user: {user}}}]}}"
     );
     write(&desk, "config", &config);
-    desk.env("KUBECONFIG", "config")
+    desk.env("KUBECONFIG", "config").env("KCTL_COMPLETE_TIMEOUT", "")
 }
 
 /// A server that takes connections and requests and never answers.
@@ -85,6 +85,17 @@ fn a_silent_server_is_given_up() {
 }
 
 #[test]
+fn whoever_has_a_slow_plugin_may_wait_longer() {
+    let (address, _) = talking();
+    let user = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Never}}";
+    let desk = pointed_at(&address, user).env("KCTL_COMPLETE_TIMEOUT", "20s");
+    let answer =
+        r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t"}}'"#;
+    plugin(&desk, &format!("sleep 1; {answer}"));
+    assert_eq!(desk.offers(&["-n", "team"]), ["team-a", "team-b"]);
+}
+
+#[test]
 fn an_address_that_leads_nowhere_is_given_up() {
     // Reserved for documentation: packets to it are dropped or refused.
     for server in ["http://192.0.2.1:6443", "http://no-such-host.invalid:6443"] {
@@ -95,7 +106,7 @@ fn an_address_that_leads_nowhere_is_given_up() {
 #[test]
 fn answers_are_kept_and_served_when_the_server_is_gone() {
     let (address, asked) = talking();
-    let desk = pointed_at(&address, "{}");
+    let desk = pointed_at(&address, "{}").env("KCTL_COMPLETE_TIMEOUT", "20s");
     assert_eq!(desk.offers(&["-n", "team"]), ["team-a", "team-b"]);
     assert_eq!(desk.offers(&["-n", "team-b"]), ["team-b"]);
     assert_eq!(asked.load(Ordering::SeqCst), 1, "the second answer was kept");
@@ -117,8 +128,9 @@ fn answers_are_kept_and_served_when_the_server_is_gone() {
 #[test]
 fn an_old_answer_is_better_than_none() {
     let (address, _) = talking();
-    let desk = pointed_at(&address, "{}");
+    let desk = pointed_at(&address, "{}").env("KCTL_COMPLETE_TIMEOUT", "20s");
     assert_eq!(desk.offers(&["-n", "team"]).len(), 2);
+    let desk = desk.env("KCTL_COMPLETE_TIMEOUT", "");
     let dir = desk.home().join(".cache/kctl/completion");
     let kept: Vec<_> = fs::read_dir(&dir).expect("the cache").flatten().map(|entry| entry.path()).collect();
     let [kept] = &kept[..] else { panic!("{kept:?}") };
@@ -175,11 +187,11 @@ fn a_credential_plugin_that_answers_is_used_and_one_that_must_ask_is_not_run() {
         format!("{{exec: {{apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: {mode}}}}}")
     };
     let answer = r#"touch ran; echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t"}}'"#;
-    let desk = pointed_at(&address, &exec("Never"));
+    let desk = pointed_at(&address, &exec("Never")).env("KCTL_COMPLETE_TIMEOUT", "20s");
     plugin(&desk, answer);
     assert_eq!(desk.offers(&["-n", "team"]), ["team-a", "team-b"]);
 
-    let desk = pointed_at(&address, &exec("Always"));
+    let desk = pointed_at(&address, &exec("Always")).env("KCTL_COMPLETE_TIMEOUT", "20s");
     plugin(&desk, answer);
     assert_eq!(desk.offers(&["-n", ""]), ["mine"]);
     assert!(!desk.home().join("ran").exists(), "it would have asked");
@@ -188,7 +200,7 @@ fn a_credential_plugin_that_answers_is_used_and_one_that_must_ask_is_not_run() {
 
 #[test]
 fn what_is_known_beforehand_reads_no_file() {
-    let desk = desk().env("KUBECONFIG", "pipe").env("KCTL_CONFIG", "pipe");
+    let desk = desk().env("KUBECONFIG", "pipe").env("KCTL_CONFIG", "pipe").env("KCTL_COMPLETE_TIMEOUT", "");
     let made = Command::new("mkfifo").arg(desk.home().join("pipe")).status().expect("mkfifo can be run");
     assert!(made.success());
     // A pipe that nobody writes into holds up whoever opens it; a thread that is given up would offer nothing.

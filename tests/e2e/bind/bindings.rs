@@ -104,9 +104,9 @@ fn an_older_pipe_has_no_traits() {
     let (cluster, admin) =
         cluster_of("2.0.0", &[("Integration", "integrations", "v1", any.clone()), ("Pipe", "pipes", "v1", spec)]);
     let run = |line: &str| kctl().kubeconfig(&admin.kubeconfig).line(line).run();
-    let refused = run("bind -x tenant-a timer:x log:y -t container.port=80").exits(1);
+    let refused = run("bind -x tenant-a timer:x log:y -t container.port=80").exits(2);
     assert!(refused.stderr.contains("--annotation trait.camel.apache.org/"), "{refused}");
-    let dependency = run("bind -x tenant-a timer:x log:y -d camel:http").exits(1);
+    let dependency = run("bind -x tenant-a timer:x log:y -d camel:http").exits(2);
     assert!(dependency.stderr.contains("kubectl explain pipes.spec"), "{dependency}");
     assert_eq!(cluster.find("/apis/camel.apache.org/v1/namespaces/team/pipes/timer-to-log"), None);
     run("bind -x tenant-a timer:x log:y --annotation trait.camel.apache.org/container.port=80").succeeds();

@@ -150,7 +150,7 @@ fn a_lease_that_was_not_given_back_has_to_expire() {
     let bench = Bench::on(Cluster::shared());
     let (id, home) = bench.tenant("tenant");
     let name = format!("{id}-lock");
-    let start = || camel_k(bench.cluster, &id, &home).args(["--lease-duration", "1s"]).start();
+    let start = || camel_k(bench.cluster, &id, &home).args(["--lease-duration", "3s"]).start();
     let holder = || lease_holder(bench.cluster, &home, &name);
 
     let first = start();

@@ -26,13 +26,13 @@ impl Installed {
         format!("{}-operator", self.id)
     }
 
-    fn patch(&self, spec: serde_json::Value) {
+    fn patch(&self, spec: &serde_json::Value) {
         let path = format!("/apis/apps/v1/namespaces/{}/deployments/{}", self.home, self.deployment());
         self.bench.cluster.merge(&path, &json!({"spec": spec}));
     }
 
     fn scale(&self, replicas: u8) {
-        self.patch(json!({"replicas": replicas}));
+        self.patch(&json!({"replicas": replicas}));
     }
 
     fn holder(&self) -> String {
@@ -57,6 +57,11 @@ fn it_acts_while_there_is_a_pod() {
     it.bench.phase("integrations", "orders", "Running");
     assert_eq!(variable(&it.bench.deployment("orders"), "CAMEL_K_OPERATOR_ID"), it.id);
 
+    wait_until("the Integration to be ready", DEADLINE, || {
+        let status = it.bench.cluster.get(&it.bench.path("integrations", "orders"))["status"].clone();
+        status["conditions"][0]["type"] == "Ready" && status["conditions"][0]["status"] == "True"
+    });
+
     it.scale(0);
     it.wait_held(false);
     it.bench.create("Integration", "later", &it.id, &image());
@@ -66,16 +71,45 @@ fn it_acts_while_there_is_a_pod() {
 }
 
 #[test]
+fn a_switch_under_one_id_touches_nothing() {
+    let it = Installed::new();
+    let (cluster, alt) = (it.bench.cluster, it.bench.cluster.namespace("alt"));
+    let mut standby = cluster.get(&format!("/apis/apps/v1/namespaces/{}/deployments/{}", it.home, it.deployment()));
+    standby["metadata"] = json!({"name": it.deployment(), "namespace": alt, "labels": standby["metadata"]["labels"]});
+    standby["spec"]["replicas"] = json!(0);
+    standby["spec"]["template"]["spec"]["serviceAccountName"] = json!("default");
+    standby["spec"]["template"]["spec"]["serviceAccount"] = json!("default");
+    let standby = cluster.path_of(&cluster.create(&standby));
+    let _old = pods_of(cluster, "camel-k", &it.home, &it.deployment()).start();
+    let _new = pods_of(cluster, "camel-k", &alt, &it.deployment()).start();
+    it.wait_held(true);
+    it.bench.create("Integration", "orders", &it.id, &image());
+    let ready = || it.bench.cluster.get(&it.bench.path("integrations", "orders"));
+    wait_until("the Integration", DEADLINE, || ready()["status"]["conditions"][0]["status"] == "True");
+    let before = ready();
+
+    it.scale(0);
+    it.wait_held(false);
+    cluster.merge(&standby, &json!({"spec": {"replicas": 1}}));
+    let name = format!("{}-lock", it.id);
+    wait_until("the new one", DEADLINE, || !lease_holder(cluster, &alt, &name).is_empty());
+    it.bench.platform(&it.id, &alt);
+    it.bench.create("Integration", "later", &it.id, &image());
+    it.bench.phase("integrations", "later", "Running");
+    assert_eq!(ready(), before);
+}
+
+#[test]
 fn a_pod_that_never_gets_ready_never_acts() {
     let it = Installed::new();
     it.scale(0);
-    it.patch(json!({"template": {"metadata": {"annotations": {POD_ANNOTATION: NEVER_READY}}}}));
+    it.patch(&json!({"template": {"metadata": {"annotations": {POD_ANNOTATION: NEVER_READY}}}}));
     let operator = pods_of(it.bench.cluster, "camel-k", &it.home, &it.deployment()).start();
     it.scale(1);
     let pods = format!("/api/v1/namespaces/{}/pods", it.home);
     wait_until("a running pod", DEADLINE, || it.bench.cluster.get(&pods)["items"][0]["status"]["phase"] == "Running");
     assert_eq!(it.holder(), "");
-    it.patch(json!({"template": {"metadata": {"annotations": {POD_ANNOTATION: null}}}}));
+    it.patch(&json!({"template": {"metadata": {"annotations": {POD_ANNOTATION: null}}}}));
     it.wait_held(true);
     assert_eq!(operator.stop(), Some(0));
     assert_eq!(it.holder(), "");
@@ -85,7 +119,7 @@ fn a_pod_that_never_gets_ready_never_acts() {
 fn one_that_holds_its_lease_keeps_others_waiting() {
     let it = Installed::new();
     let operator = pods_of(it.bench.cluster, "camel-k", &it.home, &it.deployment());
-    let operator = operator.args(["--hold-lease", "--lease-duration", "2s"]).start();
+    let operator = operator.args(["--hold-lease", "--lease-duration", "5s"]).start();
     it.wait_held(true);
     let before = it.holder();
     it.scale(0);

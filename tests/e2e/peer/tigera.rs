@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::DEADLINE;
-use crate::example_operator::{Builder, TIGERA_CRDS, lease, lease_holder, pods_of, tigera};
+use crate::example_operator::{TIGERA_CRDS, lease, lease_holder, pods_of, tigera};
 use crate::testbed::{Cluster, Options, wait_until};
 
 const POINTER: &str = "/api/v1/namespaces/calico-system/configmaps/active-operator";
@@ -21,10 +21,6 @@ fn cluster(options: &Options) -> Cluster {
         &json!({"apiVersion": "operator.tigera.io/v1", "kind": "Installation", "metadata": {"name": "default"}, "spec": {}}),
     );
     cluster
-}
-
-fn start(cluster: &Cluster, namespace: &str) -> Builder {
-    tigera(cluster, namespace).args(["--lease-duration", "2s"])
 }
 
 fn point_to(cluster: &Cluster, namespace: &str) {
@@ -65,14 +61,14 @@ fn template_annotations(cluster: &Cluster) -> Value {
 #[test]
 fn the_pointer_moves_and_the_old_one_exits() {
     let cluster = cluster(&Options::default());
-    let mut old = start(&cluster, OLD).start();
+    let mut old = tigera(&cluster, OLD).start();
     wait_until("the pointer", DEADLINE, || cluster.find(POINTER).is_some());
     let pointer = cluster.get(POINTER);
     assert_eq!(pointer["data"]["active-namespace"], OLD);
     assert_eq!(pointer["metadata"]["ownerReferences"][0]["kind"], "Installation");
     wait_in_charge(&cluster, OLD);
 
-    let new = start(&cluster, NEW).start();
+    let new = tigera(&cluster, NEW).start();
     wait_until("the gate", DEADLINE, || new.log().contains("inactive"));
     assert_eq!(lease(&cluster, NEW, "operator-lock"), Value::Null, "who waits takes no lease");
     assert_eq!(secret(&cluster, NEW, "tigera-ca-private"), None, "and creates nothing");
@@ -99,9 +95,9 @@ fn the_pointer_moves_and_the_old_one_exits() {
 #[test]
 fn one_that_ignores_its_demotion_renews_its_lease() {
     let cluster = cluster(&Options::default());
-    let mut old = start(&cluster, OLD).args(["--ignore-demotion"]).start();
+    let mut old = tigera(&cluster, OLD).args(["--ignore-demotion"]).start();
     wait_until("the pointer", DEADLINE, || cluster.find(POINTER).is_some());
-    let _new = start(&cluster, NEW).start();
+    let _new = tigera(&cluster, NEW).start();
     point_to(&cluster, NEW);
     wait_in_charge(&cluster, NEW);
     let renewed = || lease(&cluster, OLD, "operator-lock")["spec"]["renewTime"].clone();
@@ -112,11 +108,18 @@ fn one_that_ignores_its_demotion_renews_its_lease() {
 }
 
 #[test]
+fn no_operator_runs_in_a_namespace_it_manages() {
+    let cluster = cluster(&Options::default());
+    assert_eq!(tigera(&cluster, "calico-system").start().exit_code(), Some(1));
+    assert_eq!(lease(&cluster, "calico-system", "operator-lock"), Value::Null);
+}
+
+#[test]
 fn one_that_never_gets_ready_takes_nothing() {
     let cluster = cluster(&Options::default());
-    let _old = start(&cluster, OLD).start();
+    let _old = tigera(&cluster, OLD).start();
     wait_until("the pointer", DEADLINE, || cluster.find(POINTER).is_some());
-    let mut new = start(&cluster, NEW).args(["--never-ready"]).start();
+    let mut new = tigera(&cluster, NEW).args(["--never-ready"]).start();
     point_to(&cluster, NEW);
     wait_until("the gate", DEADLINE, || new.log().contains("never getting ready"));
     assert_eq!(lease(&cluster, NEW, "operator-lock"), Value::Null);
@@ -146,7 +149,7 @@ fn a_demoted_pod_is_restarted_and_waits() {
             },
         }));
     }
-    let pods = |namespace| pods_of(&cluster, "tigera", namespace, OLD).args(["--lease-duration", "2s"]).start();
+    let pods = |namespace| pods_of(&cluster, "tigera", namespace, OLD).args(["--lease-duration", "5s"]).start();
     let _old = pods(OLD);
     wait_until("the pointer", DEADLINE, || cluster.find(POINTER).is_some());
     let node = cluster.get("/api/v1/nodes")["items"][0]["metadata"]["name"].clone();

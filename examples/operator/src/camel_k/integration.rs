@@ -115,8 +115,8 @@ async fn build(before: &Status, operator: &Operator) -> Result<Status, Error> {
 async fn observe(integration: &DynamicObject, status: Status, operator: &Operator) -> Result<Status, Error> {
     let deployment = workload::get(integration, operator).await?;
     let wanted = workload::replicas(integration);
-    let available = deployment.and_then(|deployment| deployment.status?.available_replicas).unwrap_or_default();
-    let ready = i64::from(available) >= wanted;
+    let available = deployment.as_ref().map(workload::available).unwrap_or_default();
+    let ready = available >= wanted;
     let reason = if ready { "DeploymentReady" } else { "DeploymentProgressing" };
     let message = format!("{available}/{wanted} ready replicas");
     let selector = format!("{}={}", keys::INTEGRATION, integration.name_any());

@@ -33,6 +33,16 @@ pub fn replicas(integration: &DynamicObject) -> i64 {
     integration.data.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1)
 }
 
+/// How many pods of the present template are available; pods of an earlier one do not count.
+pub fn available(deployment: &Deployment) -> i64 {
+    let Some(status) = &deployment.status else { return 0 };
+    if status.observed_generation != deployment.metadata.generation {
+        return 0;
+    }
+    let count = |replicas: Option<i32>| replicas.unwrap_or_default();
+    count(status.available_replicas).min(count(status.updated_replicas)).into()
+}
+
 fn api(integration: &DynamicObject, operator: &Operator) -> Api<Deployment> {
     Api::namespaced(operator.client.clone(), object::namespace(integration))
 }
