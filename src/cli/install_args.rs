@@ -17,6 +17,14 @@ pub struct InstallArgs {
     #[arg(short = 'x', long, value_name = "ID")]
     pub operator_id: Option<String>,
 
+    /// Family of the operator; tigera needs --like
+    #[arg(long, value_name = "FAMILY", value_parser = ["camel-k", "tigera"], help_heading = "Family")]
+    pub family: Option<String>,
+
+    /// Clone the Tigera operator of this namespace; the clone waits until kctl switch-active makes it the active one
+    #[arg(long, value_name = "NAMESPACE", help_heading = "Family", conflicts_with_all = ["operator_id", "standby", "output"])]
+    pub like: Option<String>,
+
     /// Watch all namespaces (default: only the operator's own)
     #[arg(long, conflicts_with = "watch_namespace", help_heading = "Scope")]
     pub global: bool,

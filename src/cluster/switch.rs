@@ -127,14 +127,15 @@ impl Cluster {
     /// The cluster-scoped objects an operator needs: its role, the bindings of its account, the kinds.
     async fn cluster_objects(&self, target: &mut Target, account: &str, unread: &mut Unread) -> Result<(), ApiError> {
         let options = ListOptions::cached_metadata();
-        let (role, kinds) = tokio::join!(
-            self.get(&CLUSTER_ROLE, None, tigera::CLUSTER_ROLE),
-            async { served(self.list(&CRD, None, &options).await) }
-        );
+        let (role, kinds) = tokio::join!(self.get(&CLUSTER_ROLE, None, tigera::CLUSTER_ROLE), async {
+            served(self.list(&CRD, None, &options).await)
+        });
         let role = readable(role, unread)?.flatten();
         target.cluster_objects.extend(role.map(|role| (CLUSTER_ROLE, role)));
         let bindings = target.cluster_bindings.iter().flatten().filter(|binding| binds(binding, account, &target.name));
-        target.cluster_objects.extend(bindings.map(|binding| (CLUSTER_ROLE_BINDING, binding.clone())).collect::<Vec<_>>());
+        target
+            .cluster_objects
+            .extend(bindings.map(|binding| (CLUSTER_ROLE_BINDING, binding.clone())).collect::<Vec<_>>());
         let ours = |object: &Value| {
             let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
             name.ends_with(".operator.tigera.io")
@@ -145,7 +146,12 @@ impl Cluster {
     }
 
     /// What the operator's account may not do, of what it cannot do without, by the API server's own word.
-    async fn account_lacks(&self, namespace: &str, account: &str, unread: &mut Unread) -> Result<Vec<String>, ApiError> {
+    async fn account_lacks(
+        &self,
+        namespace: &str,
+        account: &str,
+        unread: &mut Unread,
+    ) -> Result<Vec<String>, ApiError> {
         let system = tigera::POINTER.namespace;
         let wanted = [
             ("list", CONFIG_MAP, system),

@@ -170,7 +170,8 @@ impl SwitchActiveArgs {
         if contracts::tigera::PROTECTED.contains(&target) {
             return Ok(contracts::tigera::NAME);
         }
-        let evidence = cluster.observe(&Observe { families: FAMILIES.to_vec(), count_ids: false, leases_of: None }).await?;
+        let evidence =
+            cluster.observe(&Observe { families: FAMILIES.to_vec(), count_ids: false, leases_of: None }).await?;
         let mut found: Vec<&'static str> = operators(&evidence, cluster.server_time())
             .into_iter()
             .filter(|operator| operator.namespace == target && operator.deployment_uid.is_some())
@@ -180,7 +181,9 @@ impl SwitchActiveArgs {
         found.dedup();
         match found.as_slice() {
             [one] => Ok(one),
-            [] if cluster.pointer().await.is_ok_and(|pointer| pointer.object().is_some()) => Ok(contracts::tigera::NAME),
+            [] if cluster.pointer().await.is_ok_and(|pointer| pointer.object().is_some()) => {
+                Ok(contracts::tigera::NAME)
+            }
             [] => Err(Error::not_found("NoOperator", format!("no operator is deployed in namespace {target}"))
                 .hint("kctl list-operators shows what there is")),
             several => Err(Error::usage(format!("namespace {target} holds operators of {}", several.join(" and ")))

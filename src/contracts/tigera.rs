@@ -126,6 +126,7 @@ pub const SECRETS: &[&str] = &[
 /// How more of them start (Enterprise).
 pub const SECRET_PREFIX: &str = "tigera-secure-";
 /// `ConfigMap`s in an operator's namespace that its successor needs.
-pub const CONFIG_MAPS: &[&str] = &[ENDPOINT, "bird-templates", "bgp-layout", SEED_CONFIG_MAP, "operator-bootstrap-config"];
+pub const CONFIG_MAPS: &[&str] =
+    &[ENDPOINT, "bird-templates", "bgp-layout", SEED_CONFIG_MAP, "operator-bootstrap-config"];
 /// Label and annotation on what the operator signed.
 pub const SIGNER: &str = "certificates.operator.tigera.io/signer";

@@ -158,12 +158,14 @@ fn join(wish: &Wish<'_>, claim: Option<&Claim>) -> Result<ClaimMove> {
             Err(Error::refused("IsActive", format!("{} is the active instance of operator id {id}", wish.instance))
                 .hint(format!("to change it: kctl install -x {id} -n {}", wish.instance.namespace)))
         }
-        (Standing::Free, _) => {
-            Err(Error::refused("NotClaimed", format!("operator id {id} is not claimed: there is nothing to stand by for"))
-                .hint(format!("install it: kctl install -x {id} -n {}", wish.instance.namespace)))
-        }
+        (Standing::Free, _) => Err(Error::refused(
+            "NotClaimed",
+            format!("operator id {id} is not claimed: there is nothing to stand by for"),
+        )
+        .hint(format!("install it: kctl install -x {id} -n {}", wish.instance.namespace))),
         (Standing::Tombstone(to), _) => {
-            Err(Error::refused("IdRetired", format!("operator id {id} was renamed or given up ({to})")).hint("choose another id"))
+            Err(Error::refused("IdRetired", format!("operator id {id} was renamed or given up ({to})"))
+                .hint("choose another id"))
         }
         (_, claim) => match claim.and_then(Claim::operation) {
             Some(operation) => Err(busy(id, &operation)),

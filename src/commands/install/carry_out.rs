@@ -206,7 +206,8 @@ async fn retrying(cluster: &Cluster, step: &Step) -> Result<Applied, ApiError> {
     cluster.write(&step, false).await
 }
 
-async fn write_all(cluster: &Cluster, ui: &Ui, steps: &[Step]) -> Result<()> {
+/// Writes steps in their order, with a line for each.
+pub async fn write_all(cluster: &Cluster, ui: &Ui, steps: &[Step]) -> Result<()> {
     for step in steps {
         let applied = write(cluster, step).await.map_err(|error| explain(error, step))?;
         tell(ui, step, applied.change);
@@ -274,19 +275,31 @@ pub async fn rehearse(cluster: &Cluster, ui: &Ui, plan: &Plan, where_: DryRun) -
     let steps = plan.foundation.iter().chain(&claim).chain(&plan.kinds).chain(&plan.objects).chain([&plan.deployment]);
     let planned: Vec<&Step> = plan.foundation.iter().chain(&plan.kinds).collect();
     for step in steps {
-        let line = match where_ {
-            DryRun::Client => format!("{} {} (dry run)", step.label(), foretold(step).word()),
-            DryRun::Server => match (needs(step, &planned), cluster.write(step, true).await) {
-                (Some(needed), Err(error)) if error.is_not_found() => {
-                    format!("{} (not checked: needs {needed})", step.label())
-                }
-                (_, Ok(applied)) => format!("{} {} (server dry run)", step.label(), applied.change.word()),
-                (_, Err(error)) => return Err(explain(error, step)),
-            },
-        };
-        ui.data(&format!("{line}\n"));
+        ui.data(&format!("{}\n", rehearsed(cluster, step, &planned, where_).await?));
     }
     Ok(Exit::Done)
+}
+
+/// Says what steps would do that do not depend on one another's definitions.
+pub async fn rehearse_steps(cluster: &Cluster, ui: &Ui, steps: &[Step], where_: DryRun) -> Result<Exit> {
+    let planned: Vec<&Step> = steps.iter().collect();
+    for step in steps {
+        ui.data(&format!("{}\n", rehearsed(cluster, step, &planned, where_).await?));
+    }
+    Ok(Exit::Done)
+}
+
+async fn rehearsed(cluster: &Cluster, step: &Step, planned: &[&Step], where_: DryRun) -> Result<String> {
+    Ok(match where_ {
+        DryRun::Client => format!("{} {} (dry run)", step.label(), foretold(step).word()),
+        DryRun::Server => match (needs(step, planned), cluster.write(step, true).await) {
+            (Some(needed), Err(error)) if error.is_not_found() => {
+                format!("{} (not checked: needs {needed})", step.label())
+            }
+            (_, Ok(applied)) => format!("{} {} (server dry run)", step.label(), applied.change.word()),
+            (_, Err(error)) => return Err(explain(error, step)),
+        },
+    })
 }
 
 /// What a write would do, as far as that can be told without the server.

@@ -4,6 +4,7 @@ mod carry_out;
 mod observe;
 mod render;
 mod tenants;
+mod tigera;
 mod wish;
 
 use jiff::Timestamp;
@@ -48,6 +49,15 @@ impl InstallArgs {
     /// Runs the command.
     pub async fn run(self, session: &Session<'_>) -> Result<Exit> {
         let ui = session.ui;
+        match (self.family.as_deref(), &self.like) {
+            (Some("tigera"), Some(like)) => return tigera::run(&self, session, like).await,
+            (Some("tigera"), None) => {
+                return Err(Error::usage("a Tigera operator is made like a present one: --like NAMESPACE is missing")
+                    .hint("kctl list-operators shows where one is"));
+            }
+            (_, Some(_)) => return Err(Error::usage("--like goes with --family tigera")),
+            _ => {}
+        }
         let id = wish::operator_id(&self, ui)?;
         let named = wish::named_settings(&self)?;
         if let Some(format) = self.output {
@@ -108,7 +118,9 @@ impl InstallArgs {
         let cluster_wide = if self.standby {
             String::new()
         } else {
-            format!(" && kubectl delete clusterrole,clusterrolebinding -l {ID_LABEL}={id} && kubectl delete opclaim camel-k.{id}")
+            format!(
+                " && kubectl delete clusterrole,clusterrolebinding -l {ID_LABEL}={id} && kubectl delete opclaim camel-k.{id}"
+            )
         };
         Operation {
             id: uuid::Uuid::new_v4().to_string(),

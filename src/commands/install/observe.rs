@@ -270,8 +270,7 @@ impl Plan {
         let (super::ClaimMove::Create(claim)
         | super::ClaimMove::Swap(claim)
         | super::ClaimMove::Join(claim)
-        | super::ClaimMove::Keep(claim)) =
-            &self.claim;
+        | super::ClaimMove::Keep(claim)) = &self.claim;
         claim.object().pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 }

@@ -140,7 +140,10 @@ impl Run<'_> {
     fn busy(&self, operation: &Operation) -> Error {
         let error = Error::refused(
             "OperationUnderWay",
-            format!("an operation on operator id {} is under way: {} since {}", self.id, operation.kind, operation.since),
+            format!(
+                "an operation on operator id {} is under way: {} since {}",
+                self.id, operation.kind, operation.since
+            ),
         )
         .object(self.claim_ref());
         let hints = [("to go on with it", &operation.resume), ("to undo it", &operation.undo)];
@@ -171,15 +174,22 @@ impl Run<'_> {
         let rows = self.rows().await?;
         let row = |instance: Option<&Instance>| {
             let instance = instance?;
-            rows.iter().find(|row| row.namespace == instance.namespace && row.deployment.as_ref() == Some(&instance.deployment) && row.deployment_uid.is_some())
+            rows.iter().find(|row| {
+                row.namespace == instance.namespace
+                    && row.deployment.as_ref() == Some(&instance.deployment)
+                    && row.deployment_uid.is_some()
+            })
         };
         let (old, new) = (row(self.from.as_ref()), row(Some(&self.to)));
         let managers = self.managers().await?;
         let mut findings = standby::preflight(old, new, &self.to, &managers, self.args.force);
         let copies = if refusal(&findings).is_none() { self.copies(under_way).await? } else { Copies::default() };
-        findings.extend(copies.findings(&self.to.namespace, cluster.server_time()).into_iter().map(|finding| {
-            if under_way { finding.tolerated() } else { finding }
-        }));
+        findings.extend(
+            copies
+                .findings(&self.to.namespace, cluster.server_time())
+                .into_iter()
+                .map(|finding| if under_way { finding.tolerated() } else { finding }),
+        );
         for finding in findings.iter().filter(|finding| finding.weight == Weight::Warn) {
             ui.warn(&finding.message);
         }
@@ -203,7 +213,13 @@ impl Run<'_> {
         ui.on_interrupt(again.clone(), back.clone());
         let operation = self.operation(&self.account.id(), self.from.as_ref(), &self.to);
         let mover = Mover::begin(cluster, ui, claim, &operation).await?;
-        self.account.tell(&OPERATOR_CLAIM, None, &self.claim_name(), "configured", Some(format!("switch to {} begun", self.to)));
+        self.account.tell(
+            &OPERATOR_CLAIM,
+            None,
+            &self.claim_name(),
+            "configured",
+            Some(format!("switch to {} begun", self.to)),
+        );
         let guard = Guard::Claim { name: self.claim_name(), run: operation.id.clone() };
         copy::carry_out(cluster, &self.account, &copies, &self.to.namespace, &guard).await?;
         match mover.carry_out(&self.to, self.args.timeout).await {
@@ -213,7 +229,13 @@ impl Run<'_> {
         }
         let names = self.from.iter().map(|from| (from, "0 replicas")).chain([(&self.to, "1 replica")]);
         for (instance, what) in names {
-            self.account.tell(&DEPLOYMENT, Some(&instance.namespace), &instance.deployment, "configured", Some(what.to_owned()));
+            self.account.tell(
+                &DEPLOYMENT,
+                Some(&instance.namespace),
+                &instance.deployment,
+                "configured",
+                Some(what.to_owned()),
+            );
         }
         if self.args.cleanup
             && let Some(from) = &self.from
@@ -236,15 +258,18 @@ impl Run<'_> {
         self.session.ui.warn(&format!("{}; going back to {from}", error.message()));
         let claim = self.cluster.get(&OPERATOR_CLAIM, None, &self.claim_name()).await?.map(Claim::read);
         let claim = claim.ok_or_else(|| Error::failed("NoClaim", "the claim was deleted on the way"))?;
-        let ours = claim.operation().is_some_and(|operation| operation.id == self.account.id());
-        if !ours {
-            return Err(error.hint("another run went on meanwhile; nothing was rolled back"));
-        }
+        Guard::Claim { name: self.claim_name(), run: self.account.id() }.check(self.cluster).await?;
         let run = uuid::Uuid::new_v4().to_string();
         let back = self.operation(&run, Some(&self.to), from);
         let mover = Mover::begin(self.cluster, self.session.ui, claim, &back).await?;
         mover.carry_out(from, self.args.timeout).await.map_err(|again| again.while_("rolling back"))?;
-        self.account.tell(&OPERATOR_CLAIM, None, &self.claim_name(), "configured", Some(format!("rolled back to {from}")));
+        self.account.tell(
+            &OPERATOR_CLAIM,
+            None,
+            &self.claim_name(),
+            "configured",
+            Some(format!("rolled back to {from}")),
+        );
         self.account.end("rolled-back", self.cluster.server_time())?;
         Err(Error::deadline(format!("{}; rolled back to {from}", error.message()))
             .object(self.claim_ref())
@@ -282,7 +307,9 @@ impl Run<'_> {
 
     /// The platform when the target has none, and what the platform refers to.
     async fn copies(&self, under_way: bool) -> Result<Copies> {
-        let Some(from) = self.from.as_ref().filter(|_| !self.args.no_copy && !under_way) else { return Ok(Copies::default()) };
+        let Some(from) = self.from.as_ref().filter(|_| !self.args.no_copy && !under_way) else {
+            return Ok(Copies::default());
+        };
         let platform = |namespace: &str| {
             let namespace = namespace.to_owned();
             async move {
@@ -306,7 +333,8 @@ impl Run<'_> {
             chosen.push(Chosen { kind: INTEGRATION_PLATFORM, name: self.id.clone(), why: "the standby has none" });
         }
         chosen.retain(|chosen| !self.args.exclude.contains(&chosen.name));
-        copy::named(self.cluster, &from.namespace, &self.to.namespace, chosen, self.args.overwrite, self.args.dry_run).await
+        copy::named(self.cluster, &from.namespace, &self.to.namespace, chosen, self.args.overwrite, self.args.dry_run)
+            .await
     }
 
     fn rights(&self, claim: &Claim, copies: &Copies) -> Vec<Right> {
@@ -329,7 +357,12 @@ impl Run<'_> {
 
     fn describe(&self, copies: &Copies, row: Option<&Operator>) -> String {
         let mut lines = vec![
-            format!("switch of operator id {} in context {} ({})", self.id, self.cluster.context(), self.cluster.server()),
+            format!(
+                "switch of operator id {} in context {} ({})",
+                self.id,
+                self.cluster.context(),
+                self.cluster.server()
+            ),
             format!("  from {} to {}", self.old_name(), self.to),
         ];
         let copied = copy::describe(copies);
@@ -351,17 +384,35 @@ impl Run<'_> {
             if rehearsal == Rehearsal::Server {
                 action = self.cluster.write(&step, true).await?.change.word();
             }
-            self.account.tell(&step.kind, Some(&self.to.namespace), &step.name, action, item.source.as_ref().map(copies::hash));
+            self.account.tell(
+                &step.kind,
+                Some(&self.to.namespace),
+                &step.name,
+                action,
+                item.source.as_ref().map(copies::hash),
+            );
         }
         let begun = standby::begin(claim, &self.operation(&run, self.from.as_ref(), &self.to));
         if rehearsal == Rehearsal::Server {
             let write = Write::Replace { object: begun.object().clone(), manager: CLAIM_MANAGER };
             self.cluster.write(&Step::new(OPERATOR_CLAIM, None, &self.claim_name(), write), true).await?;
         }
-        self.account.tell(&OPERATOR_CLAIM, None, &self.claim_name(), "configured", Some(format!("active: {}", self.to)));
+        self.account.tell(
+            &OPERATOR_CLAIM,
+            None,
+            &self.claim_name(),
+            "configured",
+            Some(format!("active: {}", self.to)),
+        );
         let names = self.from.iter().map(|from| (from, "0 replicas")).chain([(&self.to, "1 replica")]);
         for (instance, what) in names {
-            self.account.tell(&DEPLOYMENT, Some(&instance.namespace), &instance.deployment, "configured", Some(what.to_owned()));
+            self.account.tell(
+                &DEPLOYMENT,
+                Some(&instance.namespace),
+                &instance.deployment,
+                "configured",
+                Some(what.to_owned()),
+            );
         }
         self.account.end("unchanged", self.cluster.server_time())?;
         Ok(Exit::Done)

@@ -194,8 +194,14 @@ pub fn describe(copies: &Copies) -> String {
             Some(Action::Conflict(why)) => format!("conflict: {why}"),
             None => "copy (not compared: you may not read it)".to_owned(),
         };
-        let hash = item.source.as_ref().map(|source| format!(" {}", copies::short(&copies::hash(source)))).unwrap_or_default();
-        lines.push(format!("    {}/{}{hash}: {what} ({})", item.chosen.kind.result_name(), item.chosen.name, item.chosen.why));
+        let hash =
+            item.source.as_ref().map(|source| format!(" {}", copies::short(&copies::hash(source)))).unwrap_or_default();
+        lines.push(format!(
+            "    {}/{}{hash}: {what} ({})",
+            item.chosen.kind.result_name(),
+            item.chosen.name,
+            item.chosen.why
+        ));
     }
     let more: Vec<String> = copies
         .left
@@ -236,7 +242,10 @@ pub async fn carry_out(
         if back.as_ref().map(copies::hash) != wanted {
             return Err(Error::refused(
                 "CopyDiffers",
-                format!("{}/{name} in namespace {to} does not hold what was copied: somebody else writes it", kind.result_name()),
+                format!(
+                    "{}/{name} in namespace {to} does not hold what was copied: somebody else writes it",
+                    kind.result_name()
+                ),
             )
             .object(ObjectRef::new(kind.kind, Some(to), name))
             .hint("the pointer was not changed; run the command again"));

@@ -55,12 +55,17 @@ impl Guard {
                     return Ok(());
                 }
                 let what = match operation {
-                    Some(other) => format!("another run carries out: {} to {}", other.kind, other.to.unwrap_or_default()),
+                    Some(other) => {
+                        format!("another run carries out: {} to {}", other.kind, other.to.unwrap_or_default())
+                    }
                     None => "another run ended it".to_owned(),
                 };
-                Err(Error::refused("OperationLost", format!("lost the switch on the way: {what}; nothing more was written"))
-                    .object(ObjectRef::new(OPERATOR_CLAIM.kind, None, name))
-                    .hint("kctl list-operators shows how it stands"))
+                Err(Error::refused(
+                    "OperationLost",
+                    format!("lost the switch on the way: {what}; nothing more was written"),
+                )
+                .object(ObjectRef::new(OPERATOR_CLAIM.kind, None, name))
+                .hint("kctl list-operators shows how it stands"))
             }
         }
     }

@@ -95,8 +95,8 @@ async fn patch(run: &Run<'_>, switch: &Switch, wanted: impl Fn(&Pointer) -> Valu
     let place = tigera::POINTER;
     for _ in 0..TRIES {
         let now = run.cluster.pointer().await?;
-        let ours = now.switch().is_some_and(|found| found.id == switch.id)
-            && now.namespace().as_deref() == Some(&switch.to);
+        let ours =
+            now.switch().is_some_and(|found| found.id == switch.id) && now.namespace().as_deref() == Some(&switch.to);
         let Some(observed) = now.object().filter(|_| ours) else { return Err(lost(&now)) };
         let write = Write::Patch {
             patch: wanted(&now),
@@ -230,8 +230,12 @@ async fn rollouts(run: &Run<'_>) -> Result<Option<Error>> {
         }
         if Instant::now() >= deadline {
             return Ok(Some(
-                Error::deadline(format!("the switch is done, but after {}s not all pods are ready: {}", run.args.timeout.as_secs(), waiting.join("; ")))
-                    .hint("restarts go on by themselves; nothing was rolled back"),
+                Error::deadline(format!(
+                    "the switch is done, but after {}s not all pods are ready: {}",
+                    run.args.timeout.as_secs(),
+                    waiting.join("; ")
+                ))
+                .hint("restarts go on by themselves; nothing was rolled back"),
             ));
         }
         told = line;
@@ -283,7 +287,8 @@ mod tests {
         };
         assert_eq!(not_rolled_out(&daemon_set(3, 3)), None);
         assert_eq!(not_rolled_out(&daemon_set(1, 3)).as_deref(), Some("1 of 3 pods restarted, 3 ready"));
-        let deployment = json!({"metadata": {"generation": 2}, "spec": {"replicas": 1}, "status": {"observedGeneration": 1}});
+        let deployment =
+            json!({"metadata": {"generation": 2}, "spec": {"replicas": 1}, "status": {"observedGeneration": 1}});
         assert_eq!(not_rolled_out(&deployment).as_deref(), Some("not looked at by its controller yet"));
     }
 }

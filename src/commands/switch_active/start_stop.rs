@@ -51,7 +51,11 @@ impl<'a> Mover<'a> {
                     Some(now) if now.id == operation.id => Ok(mover),
                     Some(other) => Err(Error::refused(
                         "Conflict",
-                        format!("lost to another run: it switches to {} since {}", other.to.unwrap_or_default(), other.since),
+                        format!(
+                            "lost to another run: it switches to {} since {}",
+                            other.to.unwrap_or_default(),
+                            other.since
+                        ),
                     )
                     .object(ObjectRef::new(OPERATOR_CLAIM.kind, None, &mover.name))
                     .hint("kctl list-operators shows how it stands")),
@@ -105,8 +109,11 @@ impl<'a> Mover<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Error::refused("Conflict", "the claim keeps being changed by others")
-            .object(ObjectRef::new(OPERATOR_CLAIM.kind, None, &self.name)))
+        Err(Error::refused("Conflict", "the claim keeps being changed by others").object(ObjectRef::new(
+            OPERATOR_CLAIM.kind,
+            None,
+            &self.name,
+        )))
     }
 
     fn guard(&self) -> Guard {
@@ -138,7 +145,11 @@ impl<'a> Mover<'a> {
             let step = Step::new(DEPLOYMENT, Some(&instance.namespace), &instance.deployment, write);
             match self.cluster.write(&step, false).await {
                 Ok(_) => {
-                    self.ui.applied(&format!("{} in namespace {} at {replicas} replicas", step.label(), instance.namespace));
+                    self.ui.applied(&format!(
+                        "{} in namespace {} at {replicas} replicas",
+                        step.label(),
+                        instance.namespace
+                    ));
                     return Ok(());
                 }
                 // Its status changes all the time.
@@ -180,7 +191,8 @@ impl<'a> Mover<'a> {
         let labels = labels.into_iter().flatten().filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
         let selector = ListOptions::labelled(labels.collect::<Vec<_>>().join(","));
         let pods = self.cluster.list(&POD, Some(&instance.namespace), &selector).await?;
-        let over = |pod: &Value| matches!(pod.pointer("/status/phase").and_then(Value::as_str), Some("Succeeded" | "Failed"));
+        let over =
+            |pod: &Value| matches!(pod.pointer("/status/phase").and_then(Value::as_str), Some("Succeeded" | "Failed"));
         // A controller that has not looked yet may still make pods.
         let number = |at: &str| deployment.pointer(at).and_then(Value::as_i64).unwrap_or(0);
         let behind = usize::from(number("/status/observedGeneration") < number("/metadata/generation"));
@@ -200,19 +212,22 @@ impl<'a> Mover<'a> {
                 return Ok(found.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned());
             }
             let why = if ready { "it does not hold its lease" } else { "it has no available pod" };
-            self.guard().check(self.cluster).await?;
             self.wait(&format!("{to} to take over: {why}"), &mut told, deadline, timeout).await?;
         }
     }
 
     async fn wait(&self, what: &str, told: &mut String, deadline: Instant, timeout: Duration) -> Result<()> {
+        self.guard().check(self.cluster).await?;
         if told != what {
             self.ui.progress(&format!("waiting for {what}"));
             what.clone_into(told);
         }
         if Instant::now() >= deadline {
-            return Err(Error::deadline(format!("waited {}s for {what}", timeout.as_secs()))
-                .object(ObjectRef::new(OPERATOR_CLAIM.kind, None, &self.name)));
+            return Err(Error::deadline(format!("waited {}s for {what}", timeout.as_secs())).object(ObjectRef::new(
+                OPERATOR_CLAIM.kind,
+                None,
+                &self.name,
+            )));
         }
         tokio::time::sleep(NOW_AND_THEN).await;
         Ok(())

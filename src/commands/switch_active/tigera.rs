@@ -256,9 +256,10 @@ impl Run<'_> {
         }));
         for name in wish.include.iter().chain(&wish.exclude).filter(|name| *name != "*") {
             if !copies.source_has(SECRET, name) && !copies.source_has(CONFIG_MAP, name) {
-                found.push(
-                    Finding::refuse("NothingOfThatName", format!("no Secret or ConfigMap {name} in namespace {} can be copied", copies.from)),
-                );
+                found.push(Finding::refuse(
+                    "NothingOfThatName",
+                    format!("no Secret or ConfigMap {name} in namespace {} can be copied", copies.from),
+                ));
             }
         }
         found
@@ -269,7 +270,8 @@ impl Run<'_> {
         let mut steps: Vec<Step> = plan.copies.steps(&self.to, "").map(|(_, step)| step).collect();
         let flip = flip_step(&plan.pointer, switch);
         // The record is taken off again, also of a pointer that is made anew.
-        let patch = Write::Patch { patch: Value::Null, observed: Value::Null, manager: SWITCH_MANAGER, subresource: None };
+        let patch =
+            Write::Patch { patch: Value::Null, observed: Value::Null, manager: SWITCH_MANAGER, subresource: None };
         steps.push(Step::new(pointer.kind, Some(pointer.namespace), pointer.name, patch));
         steps.push(flip);
         let mut rights = rights::of(&steps);
@@ -280,7 +282,9 @@ impl Run<'_> {
         }
         rights.push(Right::on("get", &ROLE_BINDING, Some(pointer.namespace), Some(tigera::SECRETS_BINDING)));
         if self.args.cleanup {
-            for (kind, from) in [SECRET, CONFIG_MAP].into_iter().flat_map(|kind| plan.from.iter().map(move |from| (kind, from))) {
+            for (kind, from) in
+                [SECRET, CONFIG_MAP].into_iter().flat_map(|kind| plan.from.iter().map(move |from| (kind, from)))
+            {
                 rights.push(Right::on("delete", &kind, Some(from), None));
             }
         }
@@ -291,7 +295,11 @@ impl Run<'_> {
         let from = plan.from.as_deref().unwrap_or("nobody");
         let version = |text: Option<String>| text.map(|text| format!(" (v{text})")).unwrap_or_default();
         let mut lines = vec![
-            format!("switch of the active Tigera operator in context {} ({})", self.cluster.context(), self.cluster.server()),
+            format!(
+                "switch of the active Tigera operator in context {} ({})",
+                self.cluster.context(),
+                self.cluster.server()
+            ),
             format!("  from namespace {from} to namespace {}{}", self.to, version(plan.target.version_text())),
         ];
         let copied = copy::describe(&plan.copies);
@@ -300,11 +308,18 @@ impl Run<'_> {
             lines.push(copied);
         }
         if !plan.readers.is_empty() && !plan.copies.items.is_empty() {
-            lines.push(format!("  besides the operator, these may read Secrets in {}: {}", self.to, plan.readers.join(", ")));
+            lines.push(format!(
+                "  besides the operator, these may read Secrets in {}: {}",
+                self.to,
+                plan.readers.join(", ")
+            ));
         }
         lines.push(format!("  affected: installation/{} and what it runs", tigera::INSTALLATION_NAME));
         lines.push(match preflight::restarts(plan.target.version()) {
-            Restarts::Once => format!("  restarts: the pods of {} once, and once more when you switch back", prove::workloads(self.cluster).await),
+            Restarts::Once => format!(
+                "  restarts: the pods of {} once, and once more when you switch back",
+                prove::workloads(self.cluster).await
+            ),
             Restarts::None => "  restarts: none, as far as certificates go".to_owned(),
             Restarts::Unknown => "  restarts: cannot be foretold, the version is not known".to_owned(),
         });

@@ -169,7 +169,8 @@ pub fn hash(object: &Value) -> String {
 }
 
 fn content(object: &Value) -> Map<String, Value> {
-    let full = |field: &&str| object.get(*field).is_some_and(|value| value.as_object().is_none_or(|map| !map.is_empty()));
+    let full =
+        |field: &&str| object.get(*field).is_some_and(|value| value.as_object().is_none_or(|map| !map.is_empty()));
     ["data", "binaryData", "spec"]
         .into_iter()
         .filter(|field| full(field))
@@ -252,8 +253,7 @@ fn differing(one: &Value, other: &Value) -> String {
     let mut names = BTreeSet::new();
     for field in ["data", "binaryData", "spec"] {
         let empty = Map::new();
-        let (one, other) =
-            (one[field].as_object().unwrap_or(&empty), other[field].as_object().unwrap_or(&empty));
+        let (one, other) = (one[field].as_object().unwrap_or(&empty), other[field].as_object().unwrap_or(&empty));
         names.extend(one.keys().chain(other.keys()).filter(|key| one.get(*key) != other.get(*key)).cloned());
     }
     names.into_iter().collect::<Vec<_>>().join(", ")

@@ -8,8 +8,7 @@ use crate::{
     tenancy::{
         env::{ConfigMaps, Setting},
         evidence::DeploymentFacts,
-        objects,
-        version,
+        objects, version,
     },
 };
 
@@ -85,7 +84,9 @@ pub fn pointer(pointer: &Pointer, to: &str, source_has_operator: Option<bool>, r
     let bad = match pointer.says() {
         Says::Absent => Some((
             "PointerMissing",
-            format!("{place} does not exist: every operator that is deployed takes itself for the active one, so several may write at once"),
+            format!(
+                "{place} does not exist: every operator that is deployed takes itself for the active one, so several may write at once"
+            ),
         )),
         Says::Nothing => Some((
             "PointerEmpty",
@@ -93,7 +94,9 @@ pub fn pointer(pointer: &Pointer, to: &str, source_has_operator: Option<bool>, r
         )),
         Says::Garbled(text) if is_dns_label(text.trim()) => Some((
             "PointerBlank",
-            format!("{place} says {text:?}, with blanks around the name: the value is compared byte for byte, so all operators wait"),
+            format!(
+                "{place} says {text:?}, with blanks around the name: the value is compared byte for byte, so all operators wait"
+            ),
         )),
         Says::Garbled(text) => Some((
             "PointerMalformed",
@@ -136,9 +139,14 @@ pub fn target(target: &Target) -> Vec<Finding> {
     }
     let Some(facts) = target.facts() else {
         return vec![
-            Finding::refuse("NoOperator", format!("no Tigera operator is deployed in namespace {name}: a pointer to it would make all operators wait"))
-                .exits(Exit::NotFound)
-                .hint(format!("make one like the present one: kctl install --family tigera --like NAMESPACE -n {name}")),
+            Finding::refuse(
+                "NoOperator",
+                format!(
+                    "no Tigera operator is deployed in namespace {name}: a pointer to it would make all operators wait"
+                ),
+            )
+            .exits(Exit::NotFound)
+            .hint(format!("make one like the present one: kctl install --family tigera --like NAMESPACE -n {name}")),
         ];
     };
     let mut found = deployment(target, &facts);
@@ -168,7 +176,10 @@ fn deployment(target: &Target, facts: &DeploymentFacts) -> Vec<Finding> {
                 .hint(format!("kubectl scale deployment/{} -n {name} --replicas=1", facts.name)),
         );
     } else if number("/status/observedGeneration") < number("/metadata/generation") {
-        found.push(Finding::refuse("NotObserved", format!("{label} was changed and its controller has not looked at it yet")).hint("run the command again in a moment"));
+        found.push(
+            Finding::refuse("NotObserved", format!("{label} was changed and its controller has not looked at it yet"))
+                .hint("run the command again in a moment"),
+        );
     } else if number("/status/availableReplicas") < 1 {
         found.push(
             Finding::refuse("NotAvailable", format!("{label} has no available pod"))
@@ -227,13 +238,19 @@ fn rbac(target: &Target) -> Vec<Finding> {
         match &target.secrets_binding {
             Some(None) if target.account_lacks.is_empty() => {}
             Some(None) => found.push(
-                Finding::refuse("NoSecretsBinding", format!("{place} does not exist: the operator could write no Secret in its namespace"))
-                    .hint(make),
+                Finding::refuse(
+                    "NoSecretsBinding",
+                    format!("{place} does not exist: the operator could write no Secret in its namespace"),
+                )
+                .hint(make),
             ),
             Some(Some(binding)) if !binds(binding, &account, name) => found.push(
                 Finding::refuse(
                     "SecretsBindingSubject",
-                    format!("{place} is for {}, not for serviceaccount {account} of namespace {name}", subjects(binding)),
+                    format!(
+                        "{place} is for {}, not for serviceaccount {account} of namespace {name}",
+                        subjects(binding)
+                    ),
                 )
                 .hint(format!("kubectl delete rolebinding {} -n {name} && {make}", tigera::SECRETS_BINDING)),
             ),
@@ -257,7 +274,8 @@ pub fn binds(binding: &Value, account: &str, namespace: &str) -> bool {
             "ServiceAccount" => part("name") == account && part("namespace") == namespace,
             "User" => part("name") == format!("system:serviceaccount:{namespace}:{account}"),
             "Group" => {
-                part("name") == format!("system:serviceaccounts:{namespace}") || part("name") == "system:serviceaccounts"
+                part("name") == format!("system:serviceaccounts:{namespace}")
+                    || part("name") == "system:serviceaccounts"
             }
             _ => false,
         }
@@ -354,9 +372,16 @@ pub fn certificates(version: Option<MajorMinor>, source_ca: bool, has: &dyn Fn(&
         return match (there.is_empty(), missing.is_empty()) {
             (false, false) => vec![Finding::refuse(
                 "PartialCertificates",
-                format!("this version needs all or none of its certificates; there would be {} and not {}", there.join(", "), missing.join(", ")),
+                format!(
+                    "this version needs all or none of its certificates; there would be {} and not {}",
+                    there.join(", "),
+                    missing.join(", ")
+                ),
             )],
-            (true, _) => vec![Finding::warn("NewCertificates", "no certificates are copied: new ones are made, and until calico-node and calico-typha have both restarted they do not trust each other")],
+            (true, _) => vec![Finding::warn(
+                "NewCertificates",
+                "no certificates are copied: new ones are made, and until calico-node and calico-typha have both restarted they do not trust each other",
+            )],
             _ => Vec::new(),
         };
     }
@@ -375,7 +400,10 @@ pub fn endpoint(installation: Option<&Value>, source_has: bool, target_has: bool
     let bpf = installation
         .and_then(|installation| installation.pointer("/spec/calicoNetwork/linuxDataplane"))
         .is_some_and(|plane| plane == "BPF");
-    let message = format!("configmap/{} will not be in the target: calico-node would be rendered without the API server's address", tigera::ENDPOINT);
+    let message = format!(
+        "configmap/{} will not be in the target: calico-node would be rendered without the API server's address",
+        tigera::ENDPOINT
+    );
     if bpf {
         vec![Finding::refuse("EndpointMissing", format!("{message}, and in eBPF mode that cuts the nodes off"))]
     } else {

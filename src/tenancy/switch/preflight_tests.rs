@@ -56,7 +56,9 @@ fn every_thing_that_may_be_wrong_with_the_target_has_its_own_finding() {
         ("VersionTooOld", |t| t.deployments[0] = operator("alt", "1.22.3")),
         ("VersionUnknown", |t| image(t, "quay.io/tigera/operator:fork")),
         ("NoServiceAccount", |t| t.account = Some(false)),
-        ("NoClusterRoleBinding", |t| t.cluster_bindings = Some(vec![binding("ServiceAccount", "tigera-operator", "old")])),
+        ("NoClusterRoleBinding", |t| {
+            t.cluster_bindings = Some(vec![binding("ServiceAccount", "tigera-operator", "old")])
+        }),
         ("NoSecretsBinding", |t| {
             t.secrets_binding = Some(None);
             t.account_lacks = vec!["create secrets".into()];
@@ -102,7 +104,8 @@ fn older_versions_need_no_binding_for_secrets_and_what_cannot_be_read_stops_noth
         json!({"metadata": {"name": "x", "annotations": {"meta.helm.sh/release-name": "c", "meta.helm.sh/release-namespace": "alt"}}}),
     )];
     assert_eq!(target(&own), []);
-    let own_name = json!({"name": "OPERATOR_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}});
+    let own_name =
+        json!({"name": "OPERATOR_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}});
     let mut by_field = good();
     env(&mut by_field, &own_name);
     assert_eq!(target(&by_field), []);

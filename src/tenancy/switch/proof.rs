@@ -75,8 +75,7 @@ pub fn signs(look: &Look, before: &Before, to: &str, now: Timestamp) -> Signs {
         renewed && lease.is_live(now) && lease.holder.as_deref().is_some_and(|holder| is_pod_of(holder, &look.new_pods))
     });
     // One that was there before tells only with a live lease: going back to an operator whose successor never acted.
-    let fingerprint =
-        look.fingerprint.as_deref() == Some(to) && (lease || before.fingerprint.as_deref() != Some(to));
+    let fingerprint = look.fingerprint.as_deref() == Some(to) && (lease || before.fingerprint.as_deref() != Some(to));
     let lapsed = look.old_lease.as_ref().is_some_and(|lease| {
         // One that was held when the pointer flipped; one long dead tells nothing.
         let held = lease
@@ -146,12 +145,7 @@ mod tests {
     }
 
     fn before() -> Before {
-        Before {
-            since: at(0),
-            fingerprint: Some("old".into()),
-            renewed: None,
-            restarts: vec![("old-pod".into(), 1)],
-        }
+        Before { since: at(0), fingerprint: Some("old".into()), renewed: None, restarts: vec![("old-pod".into(), 1)] }
     }
 
     fn pod(uid: &str, restarts: u64) -> Value {
@@ -173,11 +167,8 @@ mod tests {
         assert!(!look(None, 5));
         let mut resumed = before();
         resumed.renewed = Some(at(5));
-        let same = Look {
-            new_lease: Some(lease(Some("op-1_u"), 5)),
-            new_pods: vec![pod("new-pod", 0)],
-            ..Look::default()
-        };
+        let same =
+            Look { new_lease: Some(lease(Some("op-1_u"), 5)), new_pods: vec![pod("new-pod", 0)], ..Look::default() };
         assert!(!signs(&same, &resumed, "new", at(10)).lease, "not seen to change");
     }
 

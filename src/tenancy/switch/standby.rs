@@ -125,7 +125,8 @@ pub fn preflight(
         ];
     };
     for (instance, manager) in managers {
-        let message = format!("{instance} is managed by {manager}, which would undo what a switch does to its replicas");
+        let message =
+            format!("{instance} is managed by {manager}, which would undo what a switch does to its replicas");
         found.push(if force {
             Finding::warn("ManagedElsewhere", message)
         } else {
@@ -133,20 +134,37 @@ pub fn preflight(
                 .hint(format!("change the replicas there, or go on with --force and make {manager} agree"))
         });
     }
-    if to.replicas.is_some_and(|replicas| replicas > 0) && from.is_some_and(|from| from.replicas.is_some_and(|n| n > 0)) {
-        found.push(Finding::warn("Duplicate", format!("{} has replicas although it is a standby: two operators of one id may be running", to.place())));
+    if to.replicas.is_some_and(|replicas| replicas > 0) && from.is_some_and(|from| from.replicas.is_some_and(|n| n > 0))
+    {
+        found.push(Finding::warn(
+            "Duplicate",
+            format!("{} has replicas although it is a standby: two operators of one id may be running", to.place()),
+        ));
     }
     let Some(from) = from else {
-        found.push(Finding::warn("ActiveMissing", "the Deployment of the active instance does not exist: there is nothing to stop"));
+        found.push(Finding::warn(
+            "ActiveMissing",
+            "the Deployment of the active instance does not exist: there is nothing to stop",
+        ));
         return found;
     };
     match (scope(from), scope(to)) {
         (Some(old), Some(new)) if old == new => {}
         (Some(old), Some(new)) => found.push(
-            Finding::refuse("OtherScope", format!("{} watches {old}, {} watches {new}: a switch would leave resources without an operator", from.place(), to.place()))
-                .hint("install both with --global, or with the same --watch-namespace"),
+            Finding::refuse(
+                "OtherScope",
+                format!(
+                    "{} watches {old}, {} watches {new}: a switch would leave resources without an operator",
+                    from.place(),
+                    to.place()
+                ),
+            )
+            .hint("install both with --global, or with the same --watch-namespace"),
         ),
-        _ => found.push(Finding::refuse("ScopeUnknown", "which namespaces the two instances watch cannot be told, so it cannot be told whether they are the same")),
+        _ => found.push(Finding::refuse(
+            "ScopeUnknown",
+            "which namespaces the two instances watch cannot be told, so it cannot be told whether they are the same",
+        )),
     }
     let parsed = |operator: &Operator| operator.version.as_deref().and_then(version::parse);
     if let (Some(old), Some(new)) = (parsed(from), parsed(to))
@@ -258,7 +276,10 @@ mod tests {
         let target = Instance::new("alt", "a-operator");
         let list = |names: &[&str]| Scope::Namespaces(names.iter().map(|&name| name.to_owned()).collect());
         let reasons = |from: &Operator, to: &Operator| {
-            preflight(Some(from), Some(to), &target, &[], false).iter().map(|f| (f.reason, f.weight)).collect::<Vec<_>>()
+            preflight(Some(from), Some(to), &target, &[], false)
+                .iter()
+                .map(|f| (f.reason, f.weight))
+                .collect::<Vec<_>>()
         };
         let global = instance("ops", Scope::Cluster, 1);
         assert_eq!(reasons(&global, &instance("alt", Scope::Cluster, 0)), []);

@@ -58,7 +58,8 @@ fn one_that_wakes_up_after_somebody_turned_it_back_writes_nothing_more() {
     let mut overtaken = 0;
     for at in (12..MANY).step_by(3) {
         let Some((_run, child)) = held_at(&gate, &pair, at) else { break };
-        let stop = |signal: &str| Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
+        let stop =
+            |signal: &str| Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
         stop("-STOP");
         let under_way = pair.claim()["spec"].get("operation").is_some();
         if under_way {

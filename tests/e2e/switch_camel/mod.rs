@@ -26,7 +26,12 @@ impl Pair {
         let cluster = Cluster::full();
         let (admin, id) = (cluster.admin(), cluster.unique("pair"));
         let pair = Self { cluster, admin, id, ops: cluster.namespace("ops"), alt: cluster.namespace("alt") };
-        pair.kctl(&format!("install -x {} -n {} --global --registry r:5000 --log-level debug --yes", pair.id, pair.ops)).run().succeeds();
+        pair.kctl(&format!(
+            "install -x {} -n {} --global --registry r:5000 --log-level debug --yes",
+            pair.id, pair.ops
+        ))
+        .run()
+        .succeeds();
         pair.kctl(&format!("install -x {} -n {} --standby --yes", pair.id, pair.alt)).run().succeeds();
         pair
     }
@@ -73,7 +78,10 @@ impl Pair {
         assert_eq!(self.active(), namespace);
         let other = if namespace == self.ops { &self.alt } else { &self.ops };
         assert_eq!((self.replicas(namespace), self.replicas(other)), (1, 0));
-        assert_eq!(claim["spec"]["standbys"], json!([{"namespace": other, "deployment": format!("{}-operator", self.id)}]));
+        assert_eq!(
+            claim["spec"]["standbys"],
+            json!([{"namespace": other, "deployment": format!("{}-operator", self.id)}])
+        );
     }
 }
 
@@ -86,18 +94,35 @@ fn a_standby_has_the_settings_of_the_active_one_and_does_not_run() {
         deployment["spec"]["template"]["spec"]["containers"][0]["env"].take()
     };
     assert_eq!(env(&pair.ops), env(&pair.alt));
-    let bindings = pair.cluster.get(&format!("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?labelSelector=kctl.dev/operator-id={}", pair.id));
-    let mut bound: Vec<&str> = bindings["items"].as_array().expect("a list").iter().filter_map(|item| item["subjects"][0]["namespace"].as_str()).collect();
+    let bindings = pair.cluster.get(&format!(
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?labelSelector=kctl.dev/operator-id={}",
+        pair.id
+    ));
+    let mut bound: Vec<&str> = bindings["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|item| item["subjects"][0]["namespace"].as_str())
+        .collect();
     bound.sort_unstable();
     assert_eq!(bound, [pair.alt.as_str(), pair.ops.as_str()], "each instance has a binding of its own");
     let again = pair.kctl(&format!("install -x {} -n {} --standby --yes", pair.id, pair.alt)).run().succeeds();
     assert!(again.stdout.lines().all(|line| line.ends_with(" unchanged")), "{again}");
     let refused = pair.kctl(&format!("install -x {} -n {} --standby --yes", pair.id, pair.ops)).run().exits(3);
     assert!(refused.stderr.contains("is the active instance"), "{refused}");
-    let free = pair.kctl(&format!("install -x {} -n {} --standby --yes", pair.cluster.unique("free"), pair.alt)).run().exits(3);
+    let free = pair
+        .kctl(&format!("install -x {} -n {} --standby --yes", pair.cluster.unique("free"), pair.alt))
+        .run()
+        .exits(3);
     assert!(free.stderr.contains("not claimed"), "{free}");
     let listed = pair.kctl("list-operators -o json").run().succeeds().json();
-    let states: Vec<(&str, &str)> = listed["items"].as_array().expect("items").iter().filter(|item| item["id"] == *pair.id).map(|item| (item["namespace"].as_str().unwrap_or_default(), item["state"].as_str().unwrap_or_default())).collect();
+    let states: Vec<(&str, &str)> = listed["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .filter(|item| item["id"] == *pair.id)
+        .map(|item| (item["namespace"].as_str().unwrap_or_default(), item["state"].as_str().unwrap_or_default()))
+        .collect();
     assert!(states.contains(&(pair.alt.as_str(), "standby")), "{states:?}");
 }
 
@@ -117,8 +142,14 @@ fn there_and_back_and_resources_are_not_touched() {
     let workload = format!("/apis/apps/v1/namespaces/{team}/deployments/orders");
     let what_counts = || {
         let (found, workload) = (pair.cluster.get(&path), pair.cluster.get(&workload));
-        json!([found["status"]["digest"], found["status"]["phase"], found["metadata"]["generation"],
-            found["status"]["lastInitTimestamp"], workload["metadata"]["uid"], workload["metadata"]["generation"]])
+        json!([
+            found["status"]["digest"],
+            found["status"]["phase"],
+            found["metadata"]["generation"],
+            found["status"]["lastInitTimestamp"],
+            workload["metadata"]["uid"],
+            workload["metadata"]["generation"]
+        ])
     };
     let before_switch = what_counts();
     assert_eq!(before_switch[0], before["status"]["digest"]);
@@ -163,10 +194,13 @@ fn what_others_manage_is_left_alone_and_a_dry_run_changes_nothing() {
         assert!(dry.stdout.contains(&format!("operatorclaim.kctl.dev/camel-k.{} configured", pair.id)), "{dry}");
         pair.only(&pair.ops);
     }
-    pair.cluster.merge(&pair.deployment(&pair.alt), &json!({"metadata": {"annotations":
-        {"meta.helm.sh/release-name": "x", "meta.helm.sh/release-namespace": pair.alt}}}));
+    pair.cluster.merge(
+        &pair.deployment(&pair.alt),
+        &json!({"metadata": {"annotations":
+        {"meta.helm.sh/release-name": "x", "meta.helm.sh/release-namespace": pair.alt}}}),
+    );
     let refused = pair.switch(&pair.alt).exits(3);
-    assert!(refused.stderr.contains("is managed by helm"), "{refused}");
+    assert!(refused.stderr.contains("is managed by Helm release"), "{refused}");
     pair.only(&pair.ops);
     pair.switch(&pair.cluster.namespace("nobody")).exits(5);
 }

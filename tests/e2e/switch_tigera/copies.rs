@@ -14,8 +14,10 @@ fn what_is_there_is_never_written_over_unasked() {
     let (cluster, admin) = (world.cluster, world.cluster.admin());
     let _peers = [Peer::start(&world, &world.old), Peer::start(&world, &world.new)];
     let path = world.path(&world.new, "secrets", "node-certs");
-    cluster.create(&json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "node-certs", "namespace": world.new},
-        "data": {"tls.key": BASE64_STANDARD.encode("other")}}));
+    cluster.create(
+        &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "node-certs", "namespace": world.new},
+        "data": {"tls.key": BASE64_STANDARD.encode("other")}}),
+    );
     let refused = ran(switch(&admin, &format!("{} --yes", world.new))).exits(3);
     assert!(refused.stderr.contains("differs in tls.key (sha256:"), "{refused}");
     assert_eq!(world.says().0, world.old);
@@ -24,7 +26,10 @@ fn what_is_there_is_never_written_over_unasked() {
 
     // Back, renewed there, and over again: kctl's own earlier copy follows without a question.
     ran(switch(&admin, "- --yes")).succeeds();
-    cluster.merge(&world.path(&world.old, "secrets", "node-certs"), &json!({"data": {"tls.key": BASE64_STANDARD.encode("renewed")}}));
+    cluster.merge(
+        &world.path(&world.old, "secrets", "node-certs"),
+        &json!({"data": {"tls.key": BASE64_STANDARD.encode("renewed")}}),
+    );
     ran(switch(&admin, &format!("{} --yes", world.new))).succeeds();
     assert_eq!(cluster.get(&path)["data"]["tls.key"], BASE64_STANDARD.encode("renewed"));
     // One that somebody changed is not deleted.
@@ -60,7 +65,12 @@ fn a_source_that_changes_on_the_way_stops_the_switch_before_the_flip() {
     let created = format!("POST /api/v1/namespaces/{}/secrets", world.new);
     gate.hold_when(move |_, request| request.starts_with(&created));
     let run = super::kctl().kubeconfig(gate.kubeconfig()).line(&format!("switch-active {} --yes", world.new));
-    let child = run.command().stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("kctl starts");
+    let child = run
+        .command()
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("kctl starts");
     gate.wait_held(super::world::DEADLINE, || false).expect("a copy");
     cluster.merge(&world.path(&world.old, "secrets", "pull"), &json!({"data": {"tls.key": "bmV3"}}));
     gate.open();

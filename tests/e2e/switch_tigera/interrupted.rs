@@ -94,7 +94,8 @@ fn ctrl_c_says_what_was_done_and_turns_nothing_back() {
     let admin = world.cluster.admin();
     let _old = Peer::start(&world, &world.old);
     let run = switch(&admin, &format!("{} --yes", world.new));
-    let child = run.command().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("kctl starts");
+    let child =
+        run.command().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("kctl starts");
     crate::testbed::wait_until("the flip", DEADLINE, || world.says().1);
     signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");

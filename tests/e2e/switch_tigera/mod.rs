@@ -1,6 +1,7 @@
 //! `switch-active` for Tigera operators: copied, flipped once, proved or turned back.
 
 mod copies;
+mod examples;
 mod interrupted;
 mod refused;
 mod world;
@@ -51,9 +52,11 @@ fn there_and_back_and_back_again() {
     let again = ran(switch(&admin, &format!("{} --yes", world.new))).succeeds();
     assert!(again.stdout.contains("configmap/active-operator unchanged"), "{again}");
     assert_eq!(world.pointer()["metadata"]["resourceVersion"], version);
-    let writes: Vec<_> = cluster.requests_since(mark, &admin).into_iter().filter(|request| {
-        request.is_write() && !request.resource.ends_with("accessreviews")
-    }).collect();
+    let writes: Vec<_> = cluster
+        .requests_since(mark, &admin)
+        .into_iter()
+        .filter(|request| request.is_write() && !request.resource.ends_with("accessreviews"))
+        .collect();
     assert!(writes.is_empty(), "{writes:?}");
 
     let back = ran(switch(&admin, "- --yes --cleanup -o json")).succeeds();
@@ -62,7 +65,8 @@ fn there_and_back_and_back_again() {
     assert_eq!(report["kind"], "OperationReport");
     assert_eq!(report["operation"]["result"], "done");
     assert_eq!((&report["operation"]["from"], &report["operation"]["to"]), (&json!(world.new), &json!(world.old)));
-    let deleted: Vec<&Value> = report["changes"].as_array().expect("changes").iter().filter(|c| c["action"] == "deleted").collect();
+    let deleted: Vec<&Value> =
+        report["changes"].as_array().expect("changes").iter().filter(|c| c["action"] == "deleted").collect();
     assert_eq!(deleted.len(), 3, "the three copies: {back}");
     for name in ["tigera-ca-private", "node-certs", "pull"] {
         assert_eq!(cluster.find(&world.path(&world.new, "secrets", name)), None, "{name}");
@@ -87,11 +91,13 @@ fn an_operator_that_never_acts_is_rolled_back_from() {
     // Turned back, it is no way back.
     super::switch_tigera::ran(switch(&admin, "- --family tigera --yes")).exits(5);
 
-    let left = super::switch_tigera::ran(switch(&admin, &format!("{} --yes --timeout 2s --no-rollback", world.new))).exits(6);
+    let left =
+        super::switch_tigera::ran(switch(&admin, &format!("{} --yes --timeout 2s --no-rollback", world.new))).exits(6);
     assert_eq!(world.says(), (world.new.clone(), true), "{left}");
     assert!(left.stderr.contains("to go on waiting: kctl switch-active"), "{left}");
     // A third namespace has to wait; the old one is the way back, with nothing to prove but itself.
-    let busy = super::switch_tigera::ran(switch(&admin, &format!("{} --yes", world.cluster.namespace("third")))).exits(3);
+    let busy =
+        super::switch_tigera::ran(switch(&admin, &format!("{} --yes", world.cluster.namespace("third")))).exits(3);
     assert!(busy.stderr.contains("a switch to"), "{busy}");
     super::switch_tigera::ran(switch(&admin, "- --yes --timeout 30s"));
     assert_eq!(world.says().0, world.old);
@@ -106,7 +112,8 @@ fn of_two_switches_at_once_one_wins() {
     for round in 0..20 {
         let (from, targets) = {
             let now = world.says().0;
-            let others: Vec<String> = [&world.old, &world.new, &third].into_iter().filter(|name| **name != now).cloned().collect();
+            let others: Vec<String> =
+                [&world.old, &world.new, &third].into_iter().filter(|name| **name != now).cloned().collect();
             (now, others)
         };
         let runs: Vec<_> = targets
@@ -114,7 +121,13 @@ fn of_two_switches_at_once_one_wins() {
             .map(|to| {
                 let admin = cluster.admin();
                 let run = switch(&admin, &format!("{to} --yes --overwrite --timeout 30s"));
-                let child = run.command().stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("kctl starts");
+                let child = run
+                    .command()
+                    .stdin(std::process::Stdio::null())
+                    .stdout(std::process::Stdio::piped())
+                    .stderr(std::process::Stdio::piped())
+                    .spawn()
+                    .expect("kctl starts");
                 (to, run, child)
             })
             .collect();

@@ -33,9 +33,10 @@ fn each_bad_state_of_pointer_and_target_has_its_own_reason_and_nothing_is_writte
         let error: Value = serde_json::from_str(ran.stderr.lines().last().unwrap_or_default()).unwrap_or_default();
         assert_eq!(error["reason"], reason, "{ran}");
         assert_eq!(ran.code, Some(i32::try_from(error["code"].as_i64().unwrap_or(0)).unwrap_or(0)));
-        let wrote = cluster.requests_since(mark, &admin).iter().any(|request| {
-            request.is_write() && !request.resource.ends_with("accessreviews")
-        });
+        let wrote = cluster
+            .requests_since(mark, &admin)
+            .iter()
+            .any(|request| request.is_write() && !request.resource.ends_with("accessreviews"));
         assert!(!wrote, "{ran}");
     };
     for (reason, data) in cases {
@@ -52,15 +53,21 @@ fn each_bad_state_of_pointer_and_target_has_its_own_reason_and_nothing_is_writte
 
     let broken: [(&str, Break); 4] = [
         ("NotAvailable", |w| {
-            w.cluster.merge(&format!("{}/status", w.deployment(&w.new)), &json!({"status": {"availableReplicas": 0, "readyReplicas": 0}}));
+            w.cluster.merge(
+                &format!("{}/status", w.deployment(&w.new)),
+                &json!({"status": {"availableReplicas": 0, "readyReplicas": 0}}),
+            );
         }),
         ("NoReplicas", |w| {
             w.cluster.merge(&w.deployment(&w.new), &json!({"spec": {"replicas": 0}}));
         }),
         ("OtherOperatorNamespace", |w| {
-            w.cluster.merge(&w.deployment(&w.new), &json!({"spec": {"replicas": 1, "template": {"spec": {"containers": [
+            w.cluster.merge(
+                &w.deployment(&w.new),
+                &json!({"spec": {"replicas": 1, "template": {"spec": {"containers": [
                 {"name": "tigera-operator", "image": "quay.io/tigera/operator:v1.40.0", "command": ["operator"],
-                 "env": [{"name": "OPERATOR_NAMESPACE", "value": "elsewhere"}]}]}}}}));
+                 "env": [{"name": "OPERATOR_NAMESPACE", "value": "elsewhere"}]}]}}}}),
+            );
             w.cluster.merge(&format!("{}/status", w.deployment(&w.new)), &json!({"status": {"observedGeneration": 9, "availableReplicas": 1, "readyReplicas": 1, "replicas": 1}}));
         }),
         ("NoOperator", |w| w.cluster.delete(&w.deployment(&w.new))),
@@ -117,7 +124,11 @@ fn missing_rights_are_named_before_anything_is_written() {
     let everywhere = json!([
         rule(&[""], &["namespaces", "serviceaccounts", "configmaps", "pods"], &["get", "list"]),
         rule(&["apps"], &["deployments", "daemonsets"], &["get", "list"]),
-        rule(&["rbac.authorization.k8s.io"], &["clusterroles", "clusterrolebindings", "roles", "rolebindings"], &["get", "list"]),
+        rule(
+            &["rbac.authorization.k8s.io"],
+            &["clusterroles", "clusterrolebindings", "roles", "rolebindings"],
+            &["get", "list"]
+        ),
         rule(&["operator.tigera.io"], &["*"], &["get", "list"]),
         rule(&["coordination.k8s.io"], &["leases"], &["get", "list"]),
         rule(&["apiextensions.k8s.io"], &["customresourcedefinitions"], &["get", "list"]),
@@ -137,9 +148,10 @@ fn missing_rights_are_named_before_anything_is_written() {
         let mark = cluster.audit_mark();
         let ran = ran(switch(&user, &format!("{} --yes", world.new))).exits(4);
         assert!(ran.stderr.contains(text), "without {text}: {ran}");
-        let wrote = cluster.requests_since(mark, &user).iter().any(|request| {
-            request.is_write() && !request.resource.ends_with("accessreviews")
-        });
+        let wrote = cluster
+            .requests_since(mark, &user)
+            .iter()
+            .any(|request| request.is_write() && !request.resource.ends_with("accessreviews"));
         assert!(!wrote, "{ran}");
     }
     // Who may only read sees the whole plan.
@@ -147,7 +159,11 @@ fn missing_rights_are_named_before_anything_is_written() {
     cluster.grant(&reader, None, &everywhere);
     cluster.grant(&reader, None, &secrets);
     let plan = ran(switch(&reader, &format!("{} --dry-run=client", world.new))).succeeds();
-    for line in ["secret/tigera-ca-private created: sha256:", "secret/stranger skipped: not known to be the operator's (dry run)", "configmap/active-operator configured: old-"] {
+    for line in [
+        "secret/tigera-ca-private created: sha256:",
+        "secret/stranger skipped: not known to be the operator's (dry run)",
+        "configmap/active-operator configured: old-",
+    ] {
         assert!(plan.stdout.contains(line), "{line}: {plan}");
     }
     let blind = cluster.user("blind");

@@ -41,15 +41,21 @@ fn cluster() -> &'static Cluster {
         }
         let rbac = "rbac.authorization.k8s.io/v1";
         cluster.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "calico-system"}}));
-        cluster.create(&json!({"apiVersion": rbac, "kind": "ClusterRole", "metadata": {"name": "tigera-operator"}, "rules": [
-            {"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["get", "list", "watch"]},
-            {"apiGroups": ["operator.tigera.io"], "resources": ["*"], "verbs": ["*"]},
-            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
-        ]}));
-        cluster.create(&json!({"apiVersion": rbac, "kind": "ClusterRole", "metadata": {"name": "tigera-operator-secrets"},
-            "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create", "update", "delete"]}]}));
-        cluster.create(&json!({"apiVersion": "operator.tigera.io/v1", "kind": "Installation", "metadata": {"name": "default"},
-            "spec": {"imagePullSecrets": [{"name": "pull"}]}}));
+        cluster.create(
+            &json!({"apiVersion": rbac, "kind": "ClusterRole", "metadata": {"name": "tigera-operator"}, "rules": [
+                {"apiGroups": [""], "resources": ["secrets", "configmaps"], "verbs": ["get", "list", "watch"]},
+                {"apiGroups": ["operator.tigera.io"], "resources": ["*"], "verbs": ["*"]},
+                {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
+            ]}),
+        );
+        cluster.create(
+            &json!({"apiVersion": rbac, "kind": "ClusterRole", "metadata": {"name": "tigera-operator-secrets"},
+            "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["create", "update", "delete"]}]}),
+        );
+        cluster.create(
+            &json!({"apiVersion": "operator.tigera.io/v1", "kind": "Installation", "metadata": {"name": "default"},
+            "spec": {"imagePullSecrets": [{"name": "pull"}]}}),
+        );
         cluster
     })
 }
@@ -166,12 +172,19 @@ impl Peer {
             let mut active = false;
             let mut restarts = 0;
             while !stopped.load(Ordering::Relaxed) {
-                let now = cluster.find(POINTER).is_some_and(|pointer| pointer["data"]["active-namespace"] == *namespace);
+                let now =
+                    cluster.find(POINTER).is_some_and(|pointer| pointer["data"]["active-namespace"] == *namespace);
                 if active && !now {
                     restarts += 1;
                     let status = json!({"status": {"containerStatuses": [{"name": "tigera-operator", "restartCount": restarts,
                         "image": "x", "imageID": "x", "ready": true}]}});
-                    cluster.send("PATCH", &format!("/api/v1/namespaces/{namespace}/pods/operator-1/status"), Some(("application/merge-patch+json", &status))).ok();
+                    cluster
+                        .send(
+                            "PATCH",
+                            &format!("/api/v1/namespaces/{namespace}/pods/operator-1/status"),
+                            Some(("application/merge-patch+json", &status)),
+                        )
+                        .ok();
                 }
                 if now {
                     act(cluster, &namespace);
@@ -189,7 +202,9 @@ fn act(cluster: &Cluster, namespace: &str) {
     let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": "operator-lock", "namespace": namespace},
         "spec": {"holderIdentity": format!("node-of-{namespace}_uuid"), "leaseDurationSeconds": 15, "renewTime": time}});
-    let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/operator-lock?fieldManager=peer&force=true");
+    let path = format!(
+        "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/operator-lock?fieldManager=peer&force=true"
+    );
     cluster.send("PATCH", &path, Some(("application/apply-patch+yaml", &lease))).ok();
     let subjects = json!({"subjects": [{"kind": "ServiceAccount", "name": "tigera-operator", "namespace": namespace}]});
     cluster.send("PATCH", FINGERPRINT, Some(("application/merge-patch+json", &subjects))).ok();
