@@ -48,11 +48,11 @@ pub struct SwitchActiveArgs {
     #[arg(long)]
     pub no_copy: bool,
 
-    /// Copy this Secret or ConfigMap too (repeatable; '*' for all that may be copied)
+    /// Copy this Secret or `ConfigMap` too (repeatable; '*' for all that may be copied)
     #[arg(long, value_name = "NAME")]
     pub include: Vec<String>,
 
-    /// Do not copy this Secret or ConfigMap (repeatable)
+    /// Do not copy this Secret or `ConfigMap` (repeatable)
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
 

@@ -66,8 +66,7 @@ pub async fn run(
     match course {
         Course::Already => run.already(&claim).await,
         Course::Fresh => run.switch(claim, false).await,
-        Course::Resume(_) => run.switch(claim, true).await,
-        Course::Undo(_) => run.switch(claim, true).await,
+        Course::Resume(_) | Course::Undo(_) => run.switch(claim, true).await,
         Course::Busy(operation) => Err(run.busy(&operation)),
         Course::Stranger => Err(run.stranger()),
     }
@@ -365,10 +364,10 @@ impl Run<'_> {
             ),
             format!("  from {} to {}", self.old_name(), self.to),
         ];
-        let copied = copy::describe(copies);
-        if !copied.is_empty() {
+        let listed = copy::describe(copies);
+        if !listed.is_empty() {
             lines.push(format!("  copies from {} to {}:", copies.from, self.to.namespace));
-            lines.push(copied);
+            lines.push(listed);
         }
         let counted = row.and_then(|row| row.resources.as_ref()).map(|counted| counted.by_kind.values().sum::<u64>());
         let counted = counted.map_or_else(|| "resources".to_owned(), |total| format!("{total} resources"));

@@ -66,18 +66,18 @@ pub async fn run(
     let account = Account::new(session.ui, args.output, args.dry_run, to, cluster.server_time());
     let run = Run { session, cluster, args, account, to: to.to_owned() };
     match pointer.course(to) {
-        Ok(Course::Already) => run.already(&pointer).await,
-        Ok(Course::Resume(switch)) if args.dry_run.is_none() => run.resume(switch).await,
-        Ok(Course::Resume(switch)) => {
+        Course::Already => run.already(&pointer).await,
+        Course::Resume(switch) if args.dry_run.is_none() => run.resume(switch).await,
+        Course::Resume(switch) => {
             run.account.goes_on(&switch.id);
             run.account.from(switch.from.as_deref());
             let reason = Some("a switch to it is under way; running the command goes on with the proof".to_owned());
             run.tell_pointer("unchanged", reason);
             run.account.end("unchanged", cluster.server_time()).map(|()| Exit::Done)
         }
-        Ok(Course::Undo(_)) => run.switch(pointer, true).await,
-        Ok(Course::Fresh) => run.switch(pointer, false).await,
-        Err(other) => Err(Error::refused(
+        Course::Undo(_) => run.switch(pointer, true).await,
+        Course::Fresh => run.switch(pointer, false).await,
+        Course::Busy(other) => Err(Error::refused(
             "OperationUnderWay",
             format!("a switch to {} is under way since {}, by run {}", other.to, other.since, other.id),
         )

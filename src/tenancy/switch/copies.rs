@@ -201,10 +201,10 @@ fn canonical(value: &Value, take: &mut dyn FnMut(&[u8])) {
         }
         Value::Array(items) => {
             take(b"[");
-            items.iter().for_each(|item| {
+            for item in items {
                 canonical(item, take);
                 take(b",");
-            });
+            }
             take(b"]");
         }
         other => take(other.to_string().as_bytes()),

@@ -86,6 +86,8 @@ pub enum Course {
     Resume(Switch),
     /// A switch away from it was begun and not proved: turn it back.
     Undo(Switch),
+    /// A switch to another namespace is under way.
+    Busy(Switch),
     /// Begin a switch.
     Fresh,
 }
@@ -141,21 +143,22 @@ impl Pointer {
     }
 
     /// What a wish to make `to` active comes to.
-    ///
-    /// # Errors
-    /// A switch to another namespace is under way: that switch.
-    pub fn course(&self, to: &str) -> Result<Course, Switch> {
+    pub fn course(&self, to: &str) -> Course {
         let is_active = self.namespace().as_deref() == Some(to);
         match self.switch() {
-            None if is_active => Ok(Course::Already),
-            Some(switch) if is_active && switch.to == to => Ok(Course::Resume(switch)),
+            None if is_active => Course::Already,
+            Some(switch) if is_active && switch.to == to => Course::Resume(switch),
             // Somebody wrote the value by hand and left the record: it tells nothing any more.
             Some(switch) if self.namespace().as_deref() != Some(&switch.to) => {
-                Ok(if is_active { Course::Already } else { Course::Fresh })
+                if is_active {
+                    Course::Already
+                } else {
+                    Course::Fresh
+                }
             }
-            Some(switch) if switch.from.as_deref() == Some(to) => Ok(Course::Undo(switch)),
-            Some(switch) => Err(switch),
-            None => Ok(Course::Fresh),
+            Some(switch) if switch.from.as_deref() == Some(to) => Course::Undo(switch),
+            Some(switch) => Course::Busy(switch),
+            None => Course::Fresh,
         }
     }
 
@@ -329,14 +332,14 @@ mod tests {
         let quiet = pointer(&json!({key: "b"}), &json!({}));
         let busy = pointer(&json!({key: "b"}), &record);
         let by_hand = pointer(&json!({key: "c"}), &record);
-        assert_eq!(quiet.course("b"), Ok(Course::Already));
-        assert_eq!(quiet.course("a"), Ok(Course::Fresh));
-        assert_eq!(busy.course("b"), Ok(Course::Resume(under_way.clone())));
-        assert_eq!(busy.course("a"), Ok(Course::Undo(under_way.clone())));
-        assert_eq!(busy.course("c"), Err(under_way));
-        assert_eq!(by_hand.course("a"), Ok(Course::Fresh));
-        assert_eq!(by_hand.course("c"), Ok(Course::Already));
-        assert_eq!(Pointer::read(None).course("a"), Ok(Course::Fresh));
+        assert_eq!(quiet.course("b"), Course::Already);
+        assert_eq!(quiet.course("a"), Course::Fresh);
+        assert_eq!(busy.course("b"), Course::Resume(under_way.clone()));
+        assert_eq!(busy.course("a"), Course::Undo(under_way.clone()));
+        assert_eq!(busy.course("c"), Course::Busy(under_way));
+        assert_eq!(by_hand.course("a"), Course::Fresh);
+        assert_eq!(by_hand.course("c"), Course::Already);
+        assert_eq!(Pointer::read(None).course("a"), Course::Fresh);
     }
 
     #[test]

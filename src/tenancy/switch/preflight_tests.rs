@@ -57,7 +57,7 @@ fn every_thing_that_may_be_wrong_with_the_target_has_its_own_finding() {
         ("VersionUnknown", |t| image(t, "quay.io/tigera/operator:fork")),
         ("NoServiceAccount", |t| t.account = Some(false)),
         ("NoClusterRoleBinding", |t| {
-            t.cluster_bindings = Some(vec![binding("ServiceAccount", "tigera-operator", "old")])
+            t.cluster_bindings = Some(vec![binding("ServiceAccount", "tigera-operator", "old")]);
         }),
         ("NoSecretsBinding", |t| {
             t.secrets_binding = Some(None);

@@ -13,7 +13,7 @@ fn what_is_there_is_never_written_over_unasked() {
     let world = World::new();
     let (cluster, admin) = (world.cluster, world.cluster.admin());
     let _peers = [Peer::start(&world, &world.old), Peer::start(&world, &world.new)];
-    let path = world.path(&world.new, "secrets", "node-certs");
+    let path = World::path(&world.new, "secrets", "node-certs");
     cluster.create(
         &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "node-certs", "namespace": world.new},
         "data": {"tls.key": BASE64_STANDARD.encode("other")}}),
@@ -27,7 +27,7 @@ fn what_is_there_is_never_written_over_unasked() {
     // Back, renewed there, and over again: kctl's own earlier copy follows without a question.
     ran(switch(&admin, "- --yes")).succeeds();
     cluster.merge(
-        &world.path(&world.old, "secrets", "node-certs"),
+        &World::path(&world.old, "secrets", "node-certs"),
         &json!({"data": {"tls.key": BASE64_STANDARD.encode("renewed")}}),
     );
     ran(switch(&admin, &format!("{} --yes", world.new))).succeeds();
@@ -38,7 +38,7 @@ fn what_is_there_is_never_written_over_unasked() {
     let cleaned = ran(switch(&admin, &format!("{} --yes --cleanup", world.old))).succeeds();
     assert!(cleaned.stdout.contains("secret/node-certs skipped: changed since it was copied"), "{cleaned}");
     assert!(cluster.find(&path).is_some());
-    assert_eq!(cluster.find(&world.path(&world.new, "secrets", "tigera-ca-private")), None);
+    assert_eq!(cluster.find(&World::path(&world.new, "secrets", "tigera-ca-private")), None);
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn a_copy_is_clean_and_says_where_it_comes_from() {
     let admin = world.cluster.admin();
     let _peers = [Peer::start(&world, &world.old), Peer::start(&world, &world.new)];
     ran(switch(&admin, &format!("{} --yes", world.new))).succeeds();
-    let copy = world.cluster.get(&world.path(&world.new, "secrets", "tigera-ca-private"));
-    let source = world.cluster.get(&world.path(&world.old, "secrets", "tigera-ca-private"));
+    let copy = world.cluster.get(&World::path(&world.new, "secrets", "tigera-ca-private"));
+    let source = world.cluster.get(&World::path(&world.old, "secrets", "tigera-ca-private"));
     assert_eq!(copy["data"], source["data"]);
     assert_eq!(copy["metadata"].get("ownerReferences"), None, "the garbage collector would delete it");
     assert_eq!(copy["metadata"]["labels"]["kctl.dev/copied-from"], *world.old);
@@ -72,7 +72,7 @@ fn a_source_that_changes_on_the_way_stops_the_switch_before_the_flip() {
         .spawn()
         .expect("kctl starts");
     gate.wait_held(super::world::DEADLINE, || false).expect("a copy");
-    cluster.merge(&world.path(&world.old, "secrets", "pull"), &json!({"data": {"tls.key": "bmV3"}}));
+    cluster.merge(&World::path(&world.old, "secrets", "pull"), &json!({"data": {"tls.key": "bmV3"}}));
     gate.open();
     let output = child.wait_with_output().expect("it ends");
     let told = String::from_utf8_lossy(&output.stderr);

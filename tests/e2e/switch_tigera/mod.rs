@@ -45,7 +45,7 @@ fn there_and_back_and_back_again() {
     assert!(first.stdout.contains("configmap/active-operator configured"), "{first}");
     assert!(first.stderr.contains("not copied (--include NAME): secret/stranger"), "{first}");
     assert!(first.stderr.contains(&format!("to undo: kctl switch-active {}", world.old)), "{first}");
-    assert_eq!(cluster.find(&world.path(&world.new, "secrets", "stranger")), None);
+    assert_eq!(cluster.find(&World::path(&world.new, "secrets", "stranger")), None);
 
     let version = world.pointer()["metadata"]["resourceVersion"].clone();
     let mark = cluster.audit_mark();
@@ -69,13 +69,13 @@ fn there_and_back_and_back_again() {
         report["changes"].as_array().expect("changes").iter().filter(|c| c["action"] == "deleted").collect();
     assert_eq!(deleted.len(), 3, "the three copies: {back}");
     for name in ["tigera-ca-private", "node-certs", "pull"] {
-        assert_eq!(cluster.find(&world.path(&world.new, "secrets", name)), None, "{name}");
-        assert!(cluster.find(&world.path(&world.old, "secrets", name)).is_some(), "{name}");
+        assert_eq!(cluster.find(&World::path(&world.new, "secrets", name)), None, "{name}");
+        assert!(cluster.find(&World::path(&world.old, "secrets", name)).is_some(), "{name}");
     }
     ran(switch(&admin, "- --yes --include * --exclude pull")).succeeds();
     assert_eq!(world.says(), (world.new.clone(), false));
-    assert!(cluster.find(&world.path(&world.new, "secrets", "stranger")).is_some());
-    assert_eq!(cluster.find(&world.path(&world.new, "secrets", "pull")), None);
+    assert!(cluster.find(&World::path(&world.new, "secrets", "stranger")).is_some());
+    assert_eq!(cluster.find(&World::path(&world.new, "secrets", "pull")), None);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn an_operator_that_never_acts_is_rolled_back_from() {
     assert_eq!(world.says(), (world.old.clone(), false), "{ran}");
     assert_eq!(ran.json()["operation"]["result"], "rolled-back");
     assert!(ran.stderr.contains("rolled back"), "{ran}");
-    assert!(world.cluster.find(&world.path(&world.new, "secrets", "node-certs")).is_some(), "copies stay");
+    assert!(world.cluster.find(&World::path(&world.new, "secrets", "node-certs")).is_some(), "copies stay");
     // Turned back, it is no way back.
     super::switch_tigera::ran(switch(&admin, "- --family tigera --yes")).exits(5);
 

@@ -54,23 +54,23 @@ fn each_bad_state_of_pointer_and_target_has_its_own_reason_and_nothing_is_writte
     let broken: [(&str, Break); 4] = [
         ("NotAvailable", |w| {
             w.cluster.merge(
-                &format!("{}/status", w.deployment(&w.new)),
+                &format!("{}/status", World::deployment(&w.new)),
                 &json!({"status": {"availableReplicas": 0, "readyReplicas": 0}}),
             );
         }),
         ("NoReplicas", |w| {
-            w.cluster.merge(&w.deployment(&w.new), &json!({"spec": {"replicas": 0}}));
+            w.cluster.merge(&World::deployment(&w.new), &json!({"spec": {"replicas": 0}}));
         }),
         ("OtherOperatorNamespace", |w| {
             w.cluster.merge(
-                &w.deployment(&w.new),
+                &World::deployment(&w.new),
                 &json!({"spec": {"replicas": 1, "template": {"spec": {"containers": [
                 {"name": "tigera-operator", "image": "quay.io/tigera/operator:v1.40.0", "command": ["operator"],
                  "env": [{"name": "OPERATOR_NAMESPACE", "value": "elsewhere"}]}]}}}}),
             );
-            w.cluster.merge(&format!("{}/status", w.deployment(&w.new)), &json!({"status": {"observedGeneration": 9, "availableReplicas": 1, "readyReplicas": 1, "replicas": 1}}));
+            w.cluster.merge(&format!("{}/status", World::deployment(&w.new)), &json!({"status": {"observedGeneration": 9, "availableReplicas": 1, "readyReplicas": 1, "replicas": 1}}));
         }),
-        ("NoOperator", |w| w.cluster.delete(&w.deployment(&w.new))),
+        ("NoOperator", |w| w.cluster.delete(&World::deployment(&w.new))),
     ];
     for (reason, spoil) in broken {
         spoil(&world);
@@ -172,5 +172,5 @@ fn missing_rights_are_named_before_anything_is_written() {
     let admin = cluster.admin();
     ran(switch(&admin, &format!("{} --dry-run=server", world.new))).succeeds();
     assert_eq!(world.says(), (world.old.clone(), false));
-    assert_eq!(cluster.find(&world.path(&world.new, "secrets", "node-certs")), None);
+    assert_eq!(cluster.find(&World::path(&world.new, "secrets", "node-certs")), None);
 }

@@ -116,11 +116,11 @@ impl World {
         self.cluster.create(&object);
     }
 
-    pub fn path(&self, namespace: &str, kind: &str, name: &str) -> String {
+    pub fn path(namespace: &str, kind: &str, name: &str) -> String {
         format!("/api/v1/namespaces/{namespace}/{kind}/{name}")
     }
 
-    pub fn deployment(&self, namespace: &str) -> String {
+    pub fn deployment(namespace: &str) -> String {
         format!("/apis/apps/v1/namespaces/{namespace}/deployments/tigera-operator")
     }
 
@@ -136,7 +136,7 @@ impl World {
         cluster.create(&json!({"apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "tigera-operator", "namespace": namespace, "labels": {"k8s-app": "tigera-operator"}},
             "spec": {"selector": {"matchLabels": {"k8s-app": "tigera-operator"}}, "template": template}}));
-        cluster.merge(&format!("{}/status", self.deployment(namespace)), &json!({"status":
+        cluster.merge(&format!("{}/status", Self::deployment(namespace)), &json!({"status":
             {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1}}));
         let mut pod = template;
         pod["apiVersion"] = json!("v1");
