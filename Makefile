@@ -14,7 +14,7 @@ help:
 	@echo "make control-plane  build the programs of the test cluster only"
 
 demo: need-cargo
-	@$(CARGO) build --quiet
+	$(CARGO) build
 	@examples/demo.sh
 
 test: need-cargo fmt lint control-plane unit e2e

@@ -1,7 +1,7 @@
 //! Streams, colour, prompts, progress. Data and result lines go to stdout, everything else to stderr.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     io::{self, IsTerminal, Write},
 };
 
@@ -84,6 +84,8 @@ pub struct Ui {
     live: bool,
     /// Started as a plugin of kubectl, so that pasted commands must be, too.
     plugin: bool,
+    /// Flags that lead a pasted command to the cluster of this run.
+    place: OnceCell<String>,
     /// What stands on the terminal's last line and has no end yet.
     open: Cell<Open>,
     stdout_gone: RefCell<Option<io::Error>>,
@@ -100,11 +102,18 @@ impl Ui {
             paint: manner.color.on(terminal),
             live: terminal && manner.verbose == 0,
             plugin: settings.plugin,
+            place: OnceCell::new(),
             open: Cell::default(),
             stdout_gone: RefCell::new(None),
             warnings: RefCell::default(),
             journal: RefCell::default(),
         }
+    }
+
+    /// From now on hinted commands get these flags, which lead to the cluster of this run.
+    pub fn lead_to(&self, place: String) {
+        // The first word holds: a run has one cluster.
+        let _ = self.place.set(place);
     }
 
     /// Writes data to stdout as it is. After a closed pipe the rest is dropped in silence.
@@ -290,7 +299,8 @@ impl Ui {
 
     /// A hint that can be pasted: commands begin as the user's own did.
     fn as_typed(&self, hint: &str) -> String {
-        if self.plugin { as_plugin(hint) } else { hint.to_owned() }
+        let place = self.place.get().map_or("", String::as_str);
+        pasteable(hint, if self.plugin { "kubectl kctl" } else { "kctl" }, place)
     }
 
     /// Wipes a line of progress, ends the line of a question.
@@ -366,17 +376,27 @@ fn cut(text: &str, columns: usize) -> String {
     short
 }
 
-/// `kctl VERB …` as `kubectl kctl VERB …`, wherever a command of kctl begins in the text.
-fn as_plugin(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
+/// A hint whose commands can be pasted: called as kctl was called, on the same cluster.
+///
+/// A command that names a cluster already stays as it is.
+fn pasteable(text: &str, program: &str, place: &str) -> String {
+    let named = ["--context", "--kubeconfig", "--from"].iter().any(|flag| text.contains(flag));
+    let place = if named { "" } else { place };
+    let mut out = String::with_capacity(text.len() + place.len() + 8);
     let mut rest = text;
     while let Some(at) = rest.find("kctl ") {
         let (before, after) = (&rest[..at], &rest[at + "kctl ".len()..]);
         out += before;
         let starts_word = before.chars().next_back().is_none_or(|c| " `('\"|;&".contains(c));
         let verb_follows = after.starts_with(|c: char| c.is_ascii_lowercase() || c == '-');
-        let prefixed = out.ends_with("kubectl ");
-        out += if starts_word && verb_follows && !prefixed { "kubectl kctl " } else { "kctl " };
+        if starts_word && verb_follows {
+            let program = if out.ends_with("kubectl ") { "kctl" } else { program };
+            out += program;
+            out += place;
+            out.push(' ');
+        } else {
+            out += "kctl ";
+        }
         rest = after;
     }
     out + rest
@@ -412,7 +432,18 @@ mod tests {
             ("look into kctl.dev/operator-id", "look into kctl.dev/operator-id"),
             ("kubectl get opclaim", "kubectl get opclaim"),
         ] {
-            assert_eq!(as_plugin(hint), expected);
+            assert_eq!(pasteable(hint, "kubectl kctl", ""), expected);
+        }
+    }
+
+    #[test]
+    fn a_hinted_command_leads_to_the_same_cluster() {
+        for (hint, expected) in [
+            ("see it: kctl list-operators -n ops", "see it: kctl --from a.yaml list-operators -n ops"),
+            ("kctl install --context prod -x a", "kctl install --context prod -x a"),
+            ("kubectl get opclaim", "kubectl get opclaim"),
+        ] {
+            assert_eq!(pasteable(hint, "kctl", " --from a.yaml"), expected);
         }
     }
 

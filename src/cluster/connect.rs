@@ -12,7 +12,11 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{error::Result, settings::Settings, snapshot::Snapshot};
+use crate::{
+    error::{Error, Result},
+    settings::Settings,
+    snapshot::Snapshot,
+};
 
 use super::{kubeconfig, stack};
 
@@ -119,6 +123,9 @@ impl Cluster {
             .clone()
             .or_else(|| settings.namespace(None).map(|(namespace, _)| namespace))
             .unwrap_or_else(|| "default".to_owned());
+        if options.save.as_deref() == Some(Path::new("-")) {
+            return Err(Error::usage("--save needs a file or a folder, not -").hint("write --save PATH"));
+        }
         let (snapshot, warnings) = Snapshot::load(path, stdin, &namespace)?;
         warnings.into_iter().for_each(warn);
         Ok(Self {

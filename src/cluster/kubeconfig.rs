@@ -41,6 +41,10 @@ pub(super) async fn resolve(options: &ConnectOptions, settings: &Settings) -> Re
             .map_err(|error| Error::usage(format!("kubeconfig, context {context}: {}", chain(&error))))?;
         (config, Some(context))
     };
+    if !matches!(config.cluster_url.scheme_str(), Some("http" | "https")) {
+        return Err(Error::usage(format!("the server's address {} is no URL", config.cluster_url))
+            .hint("write it like https://HOST:PORT"));
+    }
     config.default_retry = false;
     config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(USER_AGENT)));
     exec_plugin::run_once(&mut config, options.request_timeout, options.unattended).await?;

@@ -136,7 +136,9 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return report(&ui, &Error::failed("Runtime", error.to_string())),
     };
-    let outcome = runtime.block_on(run(verb, &Session::new(&ui, &settings, &global)));
+    let session = Session::new(&ui, &settings, &global);
+    ui.lead_to(session.same_cluster());
+    let outcome = runtime.block_on(run(verb, &session));
     // A prompt that waits for input on another thread must not hold the end up.
     runtime.shutdown_background();
     match outcome.and_then(|exit| ui.finish().map(|()| exit)) {
@@ -160,6 +162,10 @@ async fn run(verb: Verb, session: &Session<'_>) -> Result<Exit> {
     };
     if outcome.is_ok() || session.ui.has_applied() {
         let saved = cluster.save();
+        let snapshot = &session.global.snapshot;
+        if outcome.is_ok() && session.ui.has_applied() && snapshot.from.is_some() && snapshot.save.is_none() {
+            session.ui.note("this was done in memory only; --save PATH keeps it");
+        }
         return outcome.and_then(|exit| saved.map(|()| exit));
     }
     outcome

@@ -1,6 +1,6 @@
 //! What every verb gets: the user interface, the settings, the global flags, and from them a connected cluster.
 
-use std::cell::OnceCell;
+use std::{cell::OnceCell, path::PathBuf};
 
 use crate::{
     cli::global::GlobalArgs,
@@ -49,20 +49,25 @@ impl<'a> Session<'a> {
         self.cluster.get()
     }
 
-    /// The flags that lead a pasted command to the same cluster and namespace.
-    pub fn same_place(&self) -> String {
-        let connection = &self.global.connection;
-        let kubeconfig = connection.kubeconfig.as_ref().map(|path| path.display().to_string());
-        let snapshot = self.global.snapshot.from.as_ref().map(|path| path.display().to_string());
+    /// The flags that lead a pasted command to the same cluster.
+    pub fn same_cluster(&self) -> String {
+        let (connection, snapshot) = (&self.global.connection, &self.global.snapshot);
+        let path = |path: Option<&PathBuf>| path.map(|path| path.display().to_string());
         [
-            ("--context", connection.context.as_ref()),
-            ("--kubeconfig", kubeconfig.as_ref()),
-            ("--from", snapshot.as_ref()),
-            ("-n", self.global.namespace.as_ref()),
+            ("--context", connection.context.clone()),
+            ("--kubeconfig", path(connection.kubeconfig.as_ref())),
+            ("--from", path(snapshot.from.as_ref())),
+            ("--save", path(snapshot.save.as_ref())),
         ]
         .into_iter()
-        .filter_map(|(flag, value)| Some(format!(" {flag} {}", quoted(value?))))
+        .filter_map(|(flag, value)| Some(format!(" {flag} {}", quoted(&value?))))
         .collect()
+    }
+
+    /// The flags that lead a pasted command to the same cluster and namespace.
+    pub fn same_place(&self) -> String {
+        let namespace = self.global.namespace.as_ref().map(|namespace| format!(" -n {}", quoted(namespace)));
+        self.same_cluster() + &namespace.unwrap_or_default()
     }
 }
 

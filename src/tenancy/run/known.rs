@@ -42,6 +42,12 @@ pub(super) fn check_id(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<R
                 "operator {id} is there more than once, at {places}: each would run it"
             )));
         }
+        if !absent && known.iter().all(|operator| operator.watches(&wanted.namespace).is_none()) {
+            let Wanted { id, namespace, .. } = wanted;
+            remarks.push(Remark::Warning(format!(
+                "you may not see which namespaces operator {id} watches; if {namespace} is not among them, nothing will run"
+            )));
+        }
         not_watched(wanted, observed, &known)
     };
     match refusal {
