@@ -173,6 +173,7 @@ fn say_operations(session: &Session<'_>, operators: &[Operator]) {
             format!("the active {} operator", operator.family)
         };
         let way = match (text("from"), text("to")) {
+            ("", "") => String::new(),
             ("", to) => format!(" to {to}"),
             (from, to) => format!(" from {from} to {to}"),
         };
