@@ -23,6 +23,7 @@ use crate::{
         env::ConfigMaps,
         evidence::{ClaimFacts, Coverage, Evidence, LeaseFacts, PointerState, Unseen},
         operators::lease_places,
+        switch::pointer::Pointer,
     },
 };
 
@@ -62,8 +63,9 @@ impl Cluster {
                 again.push(query);
             }
         }
-        for (family, state, refused) in pointers {
+        for (family, state, refused, switch) in pointers {
             seen.evidence.pointers.insert(family, state);
+            seen.evidence.switches.extend(switch.map(|switch| (family, switch)));
             seen.unseen.extend(refused);
         }
         if !again.is_empty() {
@@ -114,15 +116,18 @@ impl Cluster {
     async fn pointers(
         &self,
         families: &[&'static Family],
-    ) -> Result<Vec<(&'static str, PointerState, Option<Unseen>)>, ApiError> {
+    ) -> Result<Vec<(&'static str, PointerState, Option<Unseen>, Option<Value>)>, ApiError> {
         let mut states = Vec::new();
         for family in families {
             let Some(pointer) = family.pointer else { continue };
+            let mut switch = None;
             let (state, refused) = match self.get(&pointer.kind, Some(pointer.namespace), pointer.name).await {
                 Ok(None) => (PointerState::Absent, None),
                 Ok(Some(object)) => {
                     let value = object.get("data").and_then(|data| data.get(pointer.key)).and_then(Value::as_str);
-                    (PointerState::Says(value.unwrap_or_default().to_owned()), None)
+                    let state = PointerState::Says(value.unwrap_or_default().to_owned());
+                    switch = Pointer::read(Some(object)).operation();
+                    (state, None)
                 }
                 Err(error) if error.is_forbidden() => {
                     let refused = unseen(&pointer.kind, Some(pointer.namespace), error.message());
@@ -130,7 +135,7 @@ impl Cluster {
                 }
                 Err(error) => return Err(error),
             };
-            states.push((family.name, state, refused));
+            states.push((family.name, state, refused, switch));
         }
         Ok(states)
     }

@@ -122,6 +122,7 @@ impl ListOperatorsArgs {
         }
 
         say_unseen(session, &evidence.unseen);
+        say_operations(session, &found);
         if found.is_empty() {
             say_nothing_found(session, namespace, self.selector.is_some());
         }
@@ -155,6 +156,34 @@ fn family(name: &str) -> Result<&'static Family, String> {
 fn bad_selector(selector: &str, error: &ApiError) -> Error {
     Error::usage(format!("{selector:?} is not a label selector: {}", error.message()))
         .hint("write it as kubectl takes it: -l 'team=red,env!=test'")
+}
+
+/// What is under way, and how anybody may go on with it or turn it back.
+fn say_operations(session: &Session<'_>, operators: &[Operator]) {
+    let mut told = BTreeSet::new();
+    for operator in operators {
+        let Some(operation) = &operator.operation else { continue };
+        let text = |key: &str| operation.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
+        if !told.insert(text("id").to_owned()) {
+            continue;
+        }
+        let subject = if operator.resources.is_some() {
+            format!("operator id {}", operator.id)
+        } else {
+            format!("the active {} operator", operator.family)
+        };
+        let way = match (text("from"), text("to")) {
+            ("", "") => String::new(),
+            ("", to) => format!(" to {to}"),
+            (from, to) => format!(" from {from} to {to}"),
+        };
+        session.ui.note(&format!("a {} of {subject}{way} is under way since {}", text("type"), text("since")));
+        for (what, key) in [("to go on with it", "resume"), ("to undo it", "undo")] {
+            if !text(key).is_empty() {
+                session.ui.hint(&format!("{what}: {}", text(key)));
+            }
+        }
+    }
 }
 
 fn is_selected(operator: &Operator, selected: &Selected) -> bool {

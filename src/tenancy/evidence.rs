@@ -90,6 +90,8 @@ pub struct Evidence {
     pub subscriptions: Vec<SubscriptionFacts>,
     /// What each family's pointer says, by the family's name.
     pub pointers: BTreeMap<&'static str, PointerState>,
+    /// The switch under way that a family's pointer records, by the family's name.
+    pub switches: BTreeMap<&'static str, Value>,
     /// Ids that resources carry.
     pub ids: IdsInUse,
     /// `ConfigMap`s that operators' environments refer to.

@@ -89,7 +89,10 @@ fn a_table() {
     tenant-a          camel-k   ops               cluster   2.10.1      1/1         active    1
     tigera-operator   tigera    tigera-operator   cluster   1.38.0      <unknown>   active    <none>
     ");
-    assert_eq!(ran.stderr, "note: 1 resource carries no operator id\n");
+    assert_eq!(
+        ran.stderr,
+        "note: a switch of operator id tenant-a is under way since 2020-01-01T00:00:00Z\nnote: 1 resource carries no operator id\n"
+    );
 }
 
 #[test]

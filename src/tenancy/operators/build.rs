@@ -112,7 +112,9 @@ impl Rows<'_> {
                     Some(Role::Active) => row.claimed = true,
                     Some(Role::Standby) => {
                         row.claimed = true;
-                        row.state = State::Standby;
+                        // One that somebody scaled up by hand does not wait.
+                        let runs = row.replicas.is_some_and(|replicas| replicas > 0);
+                        row.state = if runs { State::Duplicate } else { State::Standby };
                     }
                     None => row.state = State::Duplicate,
                 }
@@ -276,6 +278,9 @@ impl Rows<'_> {
                 (Source::Ids, resources.as_ref().is_some_and(|counted| !counted.by_kind.is_empty())),
             ];
             row.evidence.extend(added.into_iter().filter(|(_, there)| *there).map(|(source, _)| source));
+            if row.operation.is_none() {
+                row.operation = self.evidence.switches.get(self.family.name).cloned();
+            }
             row.lease = lease;
             row.platform = platform;
             row.resources = resources;

@@ -225,8 +225,17 @@ impl WithoutIds for Value {
 
 #[test]
 fn a_claim_settles_who_is_active() {
-    let both = [operator_in("ops", "tenant-a"), operator_in("alt", "tenant-a")];
+    let mut waiting = operator_in("alt", "tenant-a");
+    waiting["spec"]["replicas"] = json!(0);
+    let both = [operator_in("ops", "tenant-a"), waiting];
+    let by_hand = [operator_in("ops", "tenant-a"), operator_in("alt", "tenant-a")];
     for (what, deployments, claim, expected) in [
+        (
+            "a standby scaled up by hand",
+            &by_hand[..],
+            claim("tenant-a", "ops", &["alt"]),
+            &["tenant-a@alt duplicate", "tenant-a@ops active"][..],
+        ),
         ("agreed", &both[..], claim("tenant-a", "ops", &["alt"]), &["tenant-a@alt standby", "tenant-a@ops active"][..]),
         ("an intruder", &both, claim("tenant-a", "ops", &[]), &["tenant-a@alt duplicate", "tenant-a@ops active"]),
         ("gone", &[], claim("tenant-a", "ops", &[]), &["tenant-a@ops missing"]),

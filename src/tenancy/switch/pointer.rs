@@ -172,6 +172,13 @@ impl Pointer {
         self.annotation(OPERATION).and_then(Switch::read)
     }
 
+    /// The switch under way, in the shape of an operation on a claim.
+    pub fn operation(&self) -> Option<Value> {
+        let mut operation: Value = serde_json::from_str(self.annotation(OPERATION)?).ok()?;
+        operation.as_object_mut()?.insert("type".to_owned(), json!("switch"));
+        Some(operation)
+    }
+
     /// The switches that were finished, oldest first.
     pub fn history(&self) -> Vec<Past> {
         self.past()

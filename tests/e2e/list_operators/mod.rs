@@ -67,6 +67,8 @@ fn seed_traps(cluster: &Cluster) {
     operator(cluster, "alt", "twice-operator", IMAGE, &both("own", "twice"), 1);
     operator(cluster, "ops", "agreed-operator", IMAGE, &both("own", "agreed"), 1);
     operator(cluster, "alt", "agreed-operator", IMAGE, &both("own", "agreed"), 1);
+    let standby = "/apis/apps/v1/namespaces/alt/deployments/agreed-operator";
+    cluster.merge(standby, &json!({"spec": {"replicas": 0}}));
     seed::claim(cluster, "agreed", "ops", "agreed-operator", &[("alt", "agreed-operator")]);
     seed::claim(cluster, "lost", "gone", "lost-operator", &[]);
 

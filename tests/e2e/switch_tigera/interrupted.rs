@@ -102,6 +102,10 @@ fn ctrl_c_says_what_was_done_and_turns_nothing_back() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{told}");
     assert_eq!(world.says(), (world.new.clone(), true), "{told}");
+    let listed = kctl().kubeconfig(&admin.kubeconfig).line("list-operators").run().succeeds();
+    let under_way = format!("a switch of the active tigera operator from {} to {} is under way", world.old, world.new);
+    assert!(listed.stderr.contains(&under_way), "{listed}");
+    assert!(listed.stderr.contains(&format!("to go on with it: kctl switch-active -n {}", world.new)), "{listed}");
     assert!(told.contains(&format!("to go on: kctl switch-active {}", world.new)), "{told}");
     assert!(told.contains(&format!("to undo: kctl switch-active {}", world.old)), "{told}");
 }
