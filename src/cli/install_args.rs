@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
 
-use super::global::duration;
+use super::{global::duration, install_change::ChangeArgs};
 
 /// Install an operator with an id that is unique on the cluster
 ///
@@ -101,7 +101,11 @@ pub struct InstallArgs {
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = namespaced_name, help_heading = "Id")]
     pub ignore_evidence: Vec<(String, String)>,
 
-    /// Take back fields of kctl's own objects that somebody else has changed
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a doc comment would become the help of the group")]
+    pub change: ChangeArgs,
+
+    /// Take back fields of kctl's own objects that somebody else has changed; go back to an older version
     #[arg(long, help_heading = "Id")]
     pub force: bool,
 

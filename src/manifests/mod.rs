@@ -14,6 +14,7 @@ pub mod operator;
 pub mod pipe;
 pub mod properties;
 pub mod rbac;
+pub mod settings;
 pub mod sources;
 pub mod traits;
 pub mod wish;

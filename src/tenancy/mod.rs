@@ -1,6 +1,7 @@
 //! The rules, pure: ids, operators from evidence, ownership, claims, plans.
 
 pub mod bind;
+pub mod change;
 pub mod claim;
 pub mod env;
 pub mod evidence;
@@ -13,5 +14,6 @@ pub mod patch;
 pub mod plan;
 pub mod progress;
 pub mod run;
+pub mod stale;
 pub mod taken;
 pub mod version;

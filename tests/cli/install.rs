@@ -122,3 +122,72 @@ fn no_kubeconfig_and_a_wrong_context_are_told_apart() {
         (&1.into(), &"Unreachable".into(), &"prod".into())
     );
 }
+
+const WORK: &str = "---
+{apiVersion: v1, kind: Namespace, metadata: {name: team}}
+---
+{apiVersion: camel.apache.org/v1, kind: Integration, metadata: {name: x, namespace: team, annotations: {camel.apache.org/operator.id: a}}, spec: {}}
+";
+
+#[test]
+fn a_change_of_version_or_scope_says_what_it_does_and_asks() {
+    let cluster = Snapshot::new(&format!("{OPS}{WORK}"));
+    cluster.run("install -x a -n ops --global --operator-version 2.9.0 --yes").succeeds();
+    let before = cluster.text();
+    for (line, parts) in [
+        ("--operator-version 2.10.1", &["version 2.9.0 -> 2.10.1: it re-initialises up to 1 resources", "--yes"][..]),
+        (
+            "--watch-namespace ops",
+            &[
+                "all namespaces -> its own namespace",
+                "loses 1 Integration in namespace team: no operator is left for them",
+            ],
+        ),
+        ("--operator-version 2.8.0 --yes", &["operator a is at version 2.9.0; 2.8.0 is older", "--force"]),
+        ("--operator-version 2.12.0", &["kctl knows operators up to 2.10.1", "--yes"]),
+    ] {
+        let ran = cluster.run(&format!("install -x a -n ops {line}")).exits(3);
+        for part in parts {
+            assert!(ran.stderr.contains(part), "{part}: {ran}");
+        }
+        assert_eq!(cluster.text(), before, "nothing is written before the answer: {ran}");
+    }
+    cluster.run("install -x a -n ops --operator-version 2.8.0 --force --yes").succeeds();
+    let narrowed = cluster.run("install -x a -n ops --watch-namespace ops --yes").succeeds();
+    assert!(
+        narrowed.stdout.contains("clusterrolebinding.rbac.authorization.k8s.io/kctl-camel-k-a deleted"),
+        "{narrowed}"
+    );
+    assert!(narrowed.stdout.contains("clusterrole.rbac.authorization.k8s.io/kctl-camel-k-a deleted"), "{narrowed}");
+    let widened = cluster.run("install -x a -n ops --global").exits(3);
+    assert!(widened.stderr.contains("gains 1 Integration in namespace team: a is their operator then"), "{widened}");
+}
+
+#[test]
+fn settings_are_kept_shown_reset_and_cloned() {
+    let cluster = Snapshot::new(OPS);
+    let none = cluster.run("install -x a -n ops --show-settings").exits(5);
+    assert!(none.stderr.contains("keeps no settings of an operator a"), "{none}");
+    cluster.run("install -x a -n ops --log-level debug --registry r:5000").succeeds();
+    let shown = cluster.run("install -x a -n ops --show-settings").succeeds();
+    assert_eq!(
+        shown.stdout, "operatorId: a\nnamespace: ops\nregistry:\n  address: r:5000\nlogLevel: debug\n",
+        "{shown}"
+    );
+
+    let like = cluster.run("install -x b -n alt --create-namespace --like a --operator-version 2.9.0").succeeds();
+    assert!(like.stderr.contains("version: not said -> \"2.9.0\""), "{like}");
+    let cloned = cluster.run("install -x b -n alt --show-settings").succeeds();
+    for part in ["- ops\n", "address: r:5000", "logLevel: debug", "version: \"2.9.0\""] {
+        assert!(cloned.stdout.contains(part), "{part}: {cloned}");
+    }
+    let stranger = cluster.run("install -x c -n ops --like nobody").exits(5);
+    assert!(stranger.stderr.contains("nobody holds that id"), "{stranger}");
+
+    let reset = cluster.run("install -x a -n ops --reset").succeeds();
+    assert!(reset.stdout.contains("integrationplatform.camel.apache.org/a deleted"), "{reset}");
+    let shown = cluster.run("install -x a -n ops --show-settings").succeeds();
+    assert_eq!(shown.stdout, "operatorId: a\nnamespace: ops\n", "{shown}");
+    let again = cluster.run("install -x a -n ops").succeeds();
+    assert!(again.stdout.lines().all(|line| line.ends_with(" unchanged")), "{again}");
+}

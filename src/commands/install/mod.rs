@@ -1,8 +1,10 @@
 //! `kctl install`.
 
 mod carry_out;
+mod change;
 mod observe;
 mod render;
+mod settings;
 mod tenants;
 mod wish;
 
@@ -37,6 +39,8 @@ struct Plan {
     objects: Vec<Step>,
     /// The Deployment at no replicas while an operation is under way, else at what the claim says.
     deployment: Step,
+    /// Deletes of what a former scope needed.
+    stale: Vec<Step>,
 }
 
 impl InstallArgs {
@@ -59,9 +63,15 @@ impl InstallArgs {
         }
         let cluster = session.connect().await?;
         let namespace = cluster.namespace().to_owned();
-        let earlier = observe::settings(cluster, &namespace, &id).await?;
-        let settings = named.over(earlier);
+        if self.change.show_settings {
+            return settings::show(session, cluster, &namespace, &id).await;
+        }
+        let base = settings::base(cluster, &self, &namespace, &id).await?;
+        let settings = named.over(base.clone());
         wish::check(&settings)?;
+        if let Some(like) = &self.change.like {
+            settings::say_difference(ui, like, &base, &settings);
+        }
         let operator = Operator { id: &id, namespace: &namespace, settings: &settings };
         let instance = Instance::new(&namespace, &operator.name());
         let operation = self.operation(session, &id, &instance, cluster.server_time());
@@ -74,6 +84,7 @@ impl InstallArgs {
             operation: &operation,
         };
         let seen = observe::cluster(cluster, &wish, &operator, &self).await?;
+        change::refuse_downgrade(&seen, &wish, &operator, self.force)?;
         let plan = self.plan(&wish, &operator, &seen)?;
         self.preflight(cluster, &plan).await?;
         if let Some(where_) = self.dry_run {
@@ -83,6 +94,7 @@ impl InstallArgs {
         if !matches!(plan.claim, ClaimMove::Keep(_)) {
             tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
         }
+        change::ask(cluster, ui, &wish, &operator, &seen).await?;
         ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
         carry_out::install(session, cluster, &wish, &operator, plan).await?;
         if operator.platform().is_none() && !seen.has_platform {
@@ -137,6 +149,7 @@ impl InstallArgs {
             kinds,
             objects: install::owned(observe::objects(operator), &seen.existing, own, self.force)?,
             deployment,
+            stale: seen.stale.clone(),
         })
     }
 

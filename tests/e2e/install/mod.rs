@@ -1,5 +1,6 @@
 //! `install`: one id, one operator, whatever happens on the way.
 
+mod change;
 mod evidence;
 mod interrupted;
 mod objects;
