@@ -10,6 +10,7 @@ use crate::kctl::{Ran, kctl};
 
 /// How to run each command on the demo cluster. A command that is missing here fails the tests.
 const LINES: &[(&str, &str)] = &[
+    ("bind", "bind -x camel-k -n team-a timer:tick log:info --name ticks"),
     ("completion", "completion bash"),
     ("config view", "config view"),
     ("help", "help tenancy"),
@@ -52,7 +53,7 @@ fn demo() -> TempDir {
 }
 
 fn run(folder: &TempDir, line: &str) -> Ran {
-    kctl().dir(folder.path()).line(line).run()
+    kctl().dir(folder.path()).env("HOME", folder.path()).line(line).run()
 }
 
 fn documents(yaml: &str) -> Vec<Value> {
@@ -144,11 +145,13 @@ fn each_writing_command_in_each_dry_run() {
             );
             seen += 1;
         }
+        let diff = at(&format!("{} --dry-run --diff", line(&path)), "dry.yaml").succeeds();
+        assert!(diff.stdout.contains("--- /dev/null\n+++ ") && diff.stdout.contains(" (dry run)\n"), "{diff}");
         let done = at(line(&path), "cluster.yaml").succeeds();
         let lines: Vec<String> = done.stdout.lines().map(str::to_owned).collect();
         assert_eq!(promised[0], lines, "{path}: the dry run says what is done");
         assert!(lines.iter().any(|line| line.ends_with(" created")), "{done}");
-        let again = at(line(&path), "cluster.yaml").succeeds();
+        let again = at(&format!("{} --diff", line(&path)), "cluster.yaml").succeeds();
         assert!(again.stdout.lines().all(|line| line.ends_with(" unchanged")), "{again}");
         let wrong = at(&format!("{} --dry-run=serve", line(&path)), "dry.yaml").exits(2);
         assert!(wrong.stderr.contains("did you mean 'server'"), "{wrong}");
