@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
 
-use super::{global::duration, install_change::ChangeArgs};
+use super::{global::duration, install_build::BuildArgs, install_change::ChangeArgs};
 
 /// Install an operator with an id that is unique on the cluster
 ///
@@ -77,6 +77,10 @@ pub struct InstallArgs {
     #[arg(long, value_name = "NAME", help_heading = "Registry")]
     pub registry_organization: Option<String>,
 
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a doc comment would become the help of the group")]
+    pub build: BuildArgs,
+
     /// File with the operator's own resource definitions, for a cluster that has none
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, conflicts_with = "skip_crds", help_heading = "Cluster")]
     pub crds: Option<PathBuf>,
@@ -128,6 +132,14 @@ pub struct InstallArgs {
     /// Print the manifests instead of installing; no cluster is contacted
     #[arg(short, long, value_name = "FORMAT", conflicts_with_all = ["wait", "dry_run"])]
     pub output: Option<ManifestFormat>,
+
+    /// With -o: also the definitions of Camel K's kinds, or those of --crds
+    #[arg(long, requires = "output", conflicts_with = "skip_crds", help_heading = "Cluster")]
+    pub include_crds: bool,
+
+    /// With -o: also the claim of the id, its definition, and the settings that kctl keeps
+    #[arg(long, requires = "output", help_heading = "Id")]
+    pub include_claim: bool,
 }
 
 /// `--image-pull-policy`.

@@ -12,6 +12,7 @@ pub mod mounts;
 pub mod names;
 pub mod operator;
 pub mod pipe;
+pub mod platform;
 pub mod properties;
 pub mod rbac;
 pub mod settings;

@@ -4,10 +4,10 @@
 //! except that names and the pod selector carry the operator id, so that several operators live in one namespace.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::rbac;
 pub use super::settings::{Registry, Settings, Watch};
+use super::{platform, rbac};
 
 /// Label with the operator id on everything kctl makes for an operator.
 pub const ID_LABEL: &str = "kctl.dev/operator-id";
@@ -118,7 +118,10 @@ impl Operator<'_> {
     }
 
     fn role(&self, kind: &str, name: &str, namespace: Option<&str>) -> Value {
-        let rules = if namespace.is_some() { rbac::in_namespace() } else { rbac::cluster_wide() };
+        let mut rules = if namespace.is_some() { rbac::in_namespace() } else { rbac::cluster_wide() };
+        if self.settings.openshift == Some(true) {
+            rules.extend(rbac::openshift());
+        }
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": kind,
@@ -137,29 +140,39 @@ impl Operator<'_> {
         })
     }
 
-    /// The platform of the operator, when a registry is known; without one integrations would wait for ever.
+    /// The platform of the operator, when anything is said of how it builds.
     pub fn platform(&self) -> Option<Value> {
-        let registry = &self.settings.registry;
-        let address = registry.address.as_ref()?;
-        let mut fields = Map::new();
-        fields.insert("address".into(), json!(address));
-        if let Some(secret) = &registry.secret {
-            fields.insert("secret".into(), json!(secret));
-        }
-        if let Some(insecure) = registry.insecure {
-            fields.insert("insecure".into(), json!(insecure));
-        }
-        if let Some(organization) = &registry.organization {
-            fields.insert("organization".into(), json!(organization));
-        }
+        let spec = platform::spec(self.id, self.settings)?;
         let mut metadata = self.metadata(self.id, Some(self.namespace));
         metadata["annotations"] = json!({"camel.apache.org/operator.id": self.id});
         Some(json!({
             "apiVersion": "camel.apache.org/v1",
             "kind": "IntegrationPlatform",
             "metadata": metadata,
-            "spec": {"build": {"registry": fields}},
+            "spec": spec,
         }))
+    }
+
+    /// Whether built images have a place to go to; without one integrations that need a build wait for ever.
+    pub fn has_registry(&self) -> bool {
+        let address = |platform: Value| platform.pointer("/spec/build/registry/address").is_some();
+        self.settings.openshift == Some(true) || self.platform().is_some_and(address)
+    }
+
+    /// The `ConfigMap` with Maven's settings, when repositories are said.
+    pub fn maven_settings(&self) -> Option<Value> {
+        let data = platform::maven_settings_data(&self.settings.build)?;
+        let metadata = self.metadata(&platform::maven_settings_name(self.id), Some(self.namespace));
+        Some(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
+    }
+
+    /// Secrets and `ConfigMaps` that the settings name and that have to be there: kind, name.
+    pub fn named_objects(&self) -> Vec<(&'static str, String)> {
+        let mut found: Vec<_> = self.settings.image_pull_secrets.iter().map(|name| ("Secret", name.clone())).collect();
+        if let Some(spec) = platform::spec(self.id, self.settings) {
+            found.extend(platform::named_objects(self.id, &spec));
+        }
+        found
     }
 
     /// The Secret that keeps the settings for the next install.

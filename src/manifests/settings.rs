@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::platform::Build;
+
 /// Which namespaces an operator watches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,6 +59,12 @@ pub struct Settings {
     pub tolerations: Vec<Value>,
     /// Log level: info, debug, error or a number.
     pub log_level: Option<String>,
+    /// How images are built.
+    #[serde(skip_serializing_if = "Build::is_empty")]
+    pub build: Build,
+    /// Whether the cluster is OpenShift; noted by the first install there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub openshift: Option<bool>,
 }
 
 impl Settings {
@@ -88,6 +96,8 @@ impl Settings {
             node_selector: merged(self.node_selector, earlier.node_selector),
             tolerations: either(self.tolerations, earlier.tolerations),
             log_level: self.log_level.or(earlier.log_level),
+            build: self.build.over(earlier.build),
+            openshift: self.openshift.or(earlier.openshift),
         }
     }
 }

@@ -78,6 +78,74 @@ fn manifests_are_rendered_without_a_cluster() {
 }
 
 #[test]
+fn definitions_and_claim_are_rendered_on_request() {
+    let kinds = |line: &str| -> Vec<String> {
+        let json = kctl().line(&format!("install -x tenant-a -n ops -o json {line}")).run().succeeds().json();
+        let items = json["items"].as_array().expect("a List").clone();
+        items.iter().map(|item| item["kind"].as_str().expect("a kind").to_owned()).collect()
+    };
+    assert_eq!(kinds("--include-crds").iter().filter(|kind| *kind == "CustomResourceDefinition").count(), 8);
+    assert_eq!(kinds("--include-claim")[..3], ["CustomResourceDefinition", "OperatorClaim", "Secret"]);
+    let both = kctl().line("install -x a -n ops -o yaml --include-crds --include-claim").run().succeeds();
+    assert!(both.stderr.contains("not in it: the namespace"), "{both}");
+    assert!(both.stderr.contains("--field-manager kctl"), "{both}");
+    kctl().line("install -x a -n ops --include-crds --dry-run").run().exits(2);
+}
+
+#[test]
+fn a_closed_network_gets_its_platform_and_what_it_names_must_exist() {
+    let secret = "---\n{apiVersion: v1, kind: Secret, metadata: {name: push, namespace: ops}}\n";
+    let cluster = Snapshot::new(&format!("{OPS}{secret}"));
+    let line = "install -x a -n ops --registry r:5000 --registry-secret push --registry-ca ca --base-image jdk:17";
+    let missing = cluster.run(line).exits(5);
+    assert!(missing.stderr.contains("configmap/ca, which the settings name, is not in namespace ops"), "{missing}");
+    assert!(!cluster.text().contains("OperatorClaim"), "{missing}");
+
+    let spec = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(spec.path(), "kind: IntegrationPlatform\nspec: {profile: Knative, build: {registry: {address: x:1}}}")
+        .expect("written");
+    let line = format!(
+        "install -x a -n ops --platform {} --registry-secret push --base-image jdk:17 --build-strategy pod --build-timeout 10m \
+         --max-running-builds 2 --maven-repository https://m@mirrorOf=*",
+        spec.path().display()
+    );
+    let ran = cluster.run(&line).succeeds();
+    assert!(ran.stdout.contains("configmap/a-maven-settings created"), "{ran}");
+    let again = cluster.run("install -x a -n ops").succeeds();
+    assert!(again.stdout.lines().all(|line| line.ends_with(" unchanged")), "{again}");
+    let yaml = kctl().line(&format!("{line} -o json")).run().succeeds().json();
+    let platform = yaml["items"].as_array().expect("a List").iter().find(|item| item["kind"] == "IntegrationPlatform");
+    let expected = serde_json::json!({"profile": "Knative", "build": {
+        "registry": {"address": "x:1", "secret": "push"}, "baseImage": "jdk:17", "timeout": "10m0s", "maxRunningBuilds": 2,
+        "buildConfiguration": {"strategy": "pod"},
+        "maven": {"settings": {"configMapKeyRef": {"name": "a-maven-settings", "key": "settings.xml"}}},
+    }});
+    assert_eq!(platform.expect("a platform")["spec"], expected);
+    fs::write(spec.path(), "{buidl: {}}").expect("written");
+    let wrong = cluster.run(&line).exits(2);
+    assert!(wrong.stderr.contains("has a field buidl"), "{wrong}");
+}
+
+#[test]
+fn images_are_listed_without_a_cluster() {
+    let ran = kctl().line("install -x a --list-images --operator-version 2.9.0 --base-image jdk:17").run().succeeds();
+    assert_eq!(ran.stdout, "docker.io/apache/camel-k:2.9.0\njdk:17\n", "{ran}");
+}
+
+#[test]
+fn openshift_has_a_registry_of_its_own() {
+    let route =
+        "---\n{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: r, namespace: ops}, spec: {}}\n";
+    let cluster = Snapshot::new(&format!("{OPS}{route}"));
+    let ran = cluster.run("install -x a -n ops").succeeds();
+    assert!(ran.stdout.contains("integrationplatform.camel.apache.org/a created"), "{ran}");
+    assert!(!ran.stderr.contains("--registry"), "{ran}");
+    assert!(cluster.text().contains("image.openshift.io"), "{ran}");
+    let nowhere = cluster.run("install -x b -n nowhere").exits(5);
+    assert!(nowhere.stderr.contains("oc new-project nowhere"), "{nowhere}");
+}
+
+#[test]
 fn each_wrong_input_gets_one_line_a_hint_and_its_code() {
     let cluster = Snapshot::new(OPS);
     let before = cluster.text();

@@ -2,6 +2,7 @@
 
 mod carry_out;
 mod change;
+mod named;
 mod observe;
 mod render;
 mod settings;
@@ -56,7 +57,11 @@ impl InstallArgs {
         let named = wish::named_settings(&self)?;
         if let Some(format) = self.output {
             wish::check(&named)?;
-            return render::manifests(session, &id, &named, format);
+            return render::manifests(session, &self, &id, &named, format);
+        }
+        if self.build.list_images {
+            wish::check(&named)?;
+            return Ok(render::images(session, &id, &named));
         }
         if session.global.snapshot.from.is_some() && self.wait {
             return Err(Error::usage("--wait needs a live cluster: nothing becomes ready in a snapshot"));
@@ -67,7 +72,10 @@ impl InstallArgs {
             return settings::show(session, cluster, &namespace, &id).await;
         }
         let base = settings::base(cluster, &self, &namespace, &id).await?;
-        let settings = named.over(base.clone());
+        let mut settings = named.over(base.clone());
+        if settings.openshift.is_none() && named::is_openshift(cluster).await? {
+            settings.openshift = Some(true);
+        }
         wish::check(&settings)?;
         if let Some(like) = &self.change.like {
             settings::say_difference(ui, like, &base, &settings);
@@ -86,6 +94,7 @@ impl InstallArgs {
         let seen = observe::cluster(cluster, &wish, &operator, &self).await?;
         change::refuse_downgrade(&seen, &wish, &operator, self.force)?;
         let plan = self.plan(&wish, &operator, &seen)?;
+        named::check(cluster, ui, &operator).await?;
         self.preflight(cluster, &plan).await?;
         if self.diff {
             output::print_diff(ui, &carry_out::steps(&plan))?;
@@ -100,7 +109,7 @@ impl InstallArgs {
         change::ask(cluster, ui, &wish, &operator, &seen).await?;
         ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
         carry_out::install(session, cluster, &wish, &operator, plan).await?;
-        if operator.platform().is_none() && !seen.has_platform {
+        if !operator.has_registry() && !seen.has_platform {
             ui.hint(&format!(
                 "without a registry, integrations that need a build wait for ever: kctl install -x {id} -n {namespace} --registry HOST:PORT"
             ));

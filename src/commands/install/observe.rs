@@ -56,6 +56,7 @@ pub struct Seen {
     pub has_platform: bool,
     namespace: Option<Value>,
     namespace_name: String,
+    openshift: bool,
 }
 
 impl Seen {
@@ -77,7 +78,11 @@ impl Seen {
             }
             None => Err(Error::not_found("NamespaceNotFound", format!("namespace {name} not found"))
                 .object(object)
-                .hint(format!("make it: add --create-namespace, or kubectl create namespace {name}"))),
+                .hint(if self.openshift {
+                    format!("make it: oc new-project {name}")
+                } else {
+                    format!("make it: add --create-namespace, or kubectl create namespace {name}")
+                })),
         }
     }
 }
@@ -122,17 +127,23 @@ pub fn objects(operator: &Operator<'_>) -> Vec<Value> {
     let mut objects = vec![operator.service_account()];
     objects.extend(operator.rbac());
     objects.push(operator.settings_secret());
+    objects.extend(operator.maven_settings());
     objects.extend(operator.platform());
     objects
 }
 
+/// The definitions of Camel K's kinds that are wanted: of a file, none, or kctl's own.
+pub fn definitions(args: &InstallArgs) -> Result<Vec<Value>> {
+    match (&args.crds, args.skip_crds) {
+        (Some(path), _) => crds::from_documents(super::render::documents(path)?, &path.display().to_string()),
+        (None, true) => Ok(Vec::new()),
+        (None, false) => Ok(crds::camel()),
+    }
+}
+
 /// Reads everything the plan depends on, side by side.
 pub async fn cluster(cluster: &Cluster, wish: &Wish<'_>, operator: &Operator<'_>, args: &InstallArgs) -> Result<Seen> {
-    let kinds = match (&args.crds, args.skip_crds) {
-        (Some(path), _) => crds::from_documents(super::render::documents(path)?, &path.display().to_string())?,
-        (None, true) => Vec::new(),
-        (None, false) => crds::camel(),
-    };
+    let kinds = definitions(args)?;
     let mut wanted = vec![crds::claim(), operator.deployment(0)];
     wanted.extend(objects(operator));
     wanted.extend(shared_rbac(args.tenant_role));
@@ -170,6 +181,7 @@ pub async fn cluster(cluster: &Cluster, wish: &Wish<'_>, operator: &Operator<'_>
         namespace,
         namespace_name: operator.namespace.to_owned(),
         stale,
+        openshift: operator.settings.openshift == Some(true),
     })
 }
 

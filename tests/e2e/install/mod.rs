@@ -5,6 +5,7 @@ mod evidence;
 mod interrupted;
 mod objects;
 mod races;
+mod rendered;
 mod rights;
 
 use std::time::Duration;
