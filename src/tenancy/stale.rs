@@ -21,18 +21,18 @@ pub struct Former<'a> {
     pub account: (&'a str, &'a str),
 }
 
-/// Deletes of those of `found` (roles and bindings) that the operator has no use for any more, bindings first.
+/// Deletes of those of `found` (roles and bindings) that the operator has no use for any more, roles first: the binding
+/// tells whose they are, so it goes last.
 ///
 /// An object counts only when kctl applied it for this id under a name of this instance. A binding must name nobody but
-/// the operator's account; a role must have no binding of its name other than one that goes. Another instance of the id
-/// (a standby) has the same label, and keeps its roles by these rules.
+/// the operator's account, and a role goes only with such a binding of its name. Another instance of the id (a standby, a
+/// former holder) has the same label, and keeps its roles by these rules.
 ///
 /// # Errors
 /// An object that is neither role nor binding.
 pub fn stale(found: &[Value], wanted: &[Value], former: Former<'_>) -> Result<Vec<Step>> {
     let wanted: Vec<String> = wanted.iter().map(key).collect::<Result<_>>()?;
     let mut bindings = Vec::new();
-    let mut kept = Vec::new();
     let mut roles = Vec::new();
     for object in found {
         let ours = is_own(object, former.mark) && former.names.iter().any(|name| name == place_of(object).1);
@@ -40,13 +40,12 @@ pub fn stale(found: &[Value], wanted: &[Value], former: Former<'_>) -> Result<Ve
         let kind = object["kind"].as_str().unwrap_or_default();
         match (kind.ends_with(ROLE_BINDING.kind), going) {
             (true, true) if only_for(object, former.account) => bindings.push(object),
-            (true, _) => kept.push(place_of(object)),
             (false, true) => roles.push(object),
-            (false, false) => {}
+            _ => {}
         }
     }
-    roles.retain(|role| !kept.contains(&place_of(role)));
-    bindings.into_iter().chain(roles).map(delete).collect()
+    roles.retain(|role| bindings.iter().any(|binding| place_of(binding) == place_of(role)));
+    roles.into_iter().chain(bindings).map(delete).collect()
 }
 
 fn only_for(binding: &Value, (namespace, name): (&str, &str)) -> bool {
@@ -95,19 +94,24 @@ mod tests {
             names: &names,
             account: ("ops", "a-operator"),
         };
-        let cases: [(&str, Vec<Value>, &[&str]); 6] = [
+        let cases: [(&str, Vec<Value>, &[&str]); 7] = [
             (
                 "a former scope",
                 vec![
                     object("ClusterRole", None, "kctl-camel-k-a", "kctl", ""),
                     object("ClusterRoleBinding", None, "kctl-camel-k-a", "kctl", "ops"),
                 ],
-                &["ClusterRoleBinding", "ClusterRole"],
+                &["ClusterRole", "ClusterRoleBinding"],
             ),
             (
-                "a role whose binding is gone already",
+                "a binding whose role is gone already",
+                vec![object("RoleBinding", Some("team"), "a-operator", "kctl", "ops")],
+                &["RoleBinding"],
+            ),
+            (
+                "a role that another run is about to bind",
                 vec![object("Role", Some("team"), "a-operator", "kctl", "")],
-                &["Role"],
+                &[],
             ),
             (
                 "another instance's",
