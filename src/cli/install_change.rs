@@ -6,12 +6,8 @@ use clap::Args;
 #[derive(Args, Clone, Debug)]
 pub struct ChangeArgs {
     /// Go back to defaults for everything that is not named
-    #[arg(long, help_heading = "Change")]
+    #[arg(long, conflicts_with_all = ["like", "standby"], help_heading = "Change")]
     pub reset: bool,
-
-    /// Start from the settings of the operator with this id, and say what differs
-    #[arg(long, value_name = "ID", conflicts_with_all = ["reset", "output"], help_heading = "Change")]
-    pub like: Option<String>,
 
     /// Print the settings that are kept, and do nothing
     #[arg(long, conflicts_with_all = ["reset", "like", "output", "dry_run", "wait"], help_heading = "Change")]

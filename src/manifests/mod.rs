@@ -17,6 +17,7 @@ pub mod properties;
 pub mod rbac;
 pub mod settings;
 pub mod sources;
+pub mod tigera;
 pub mod traits;
 pub mod wish;
 

@@ -39,7 +39,11 @@ impl Operator<'_> {
 
     /// Name of the cluster-scoped RBAC objects.
     pub fn cluster_name(&self) -> String {
-        format!("kctl-camel-k-{}", self.id)
+        format!("kctl-camel-k-{}{}", self.id, self.suffix())
+    }
+
+    fn suffix(&self) -> String {
+        self.settings.rbac_suffix.as_ref().map(|suffix| format!("-{suffix}")).unwrap_or_default()
     }
 
     /// Name of the Secret with the settings.
@@ -108,7 +112,7 @@ impl Operator<'_> {
             let name = self.cluster_name();
             return vec![self.role("ClusterRole", &name, None), self.binding("ClusterRole", &name, None)];
         }
-        let name = self.name();
+        let name = format!("{}{}", self.name(), self.suffix());
         self.role_namespaces()
             .iter()
             .flat_map(|namespace| {

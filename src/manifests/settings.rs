@@ -59,6 +59,10 @@ pub struct Settings {
     pub tolerations: Vec<Value>,
     /// Log level: info, debug, error or a number.
     pub log_level: Option<String>,
+    /// Put behind the names of RBAC objects outside the operator's namespace: another instance of the id has those
+    /// without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rbac_suffix: Option<String>,
     /// How images are built.
     #[serde(skip_serializing_if = "Build::is_empty")]
     pub build: Build,
@@ -96,6 +100,7 @@ impl Settings {
             node_selector: merged(self.node_selector, earlier.node_selector),
             tolerations: either(self.tolerations, earlier.tolerations),
             log_level: self.log_level.or(earlier.log_level),
+            rbac_suffix: self.rbac_suffix.or(earlier.rbac_suffix),
             build: self.build.over(earlier.build),
             openshift: self.openshift.or(earlier.openshift),
         }

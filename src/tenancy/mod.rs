@@ -16,5 +16,6 @@ pub mod preview;
 pub mod progress;
 pub mod run;
 pub mod stale;
+pub mod switch;
 pub mod taken;
 pub mod version;

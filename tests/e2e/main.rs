@@ -26,3 +26,5 @@ mod manners;
 mod peer;
 mod run;
 mod snapshot_contract;
+mod switch_camel;
+mod switch_tigera;

@@ -17,10 +17,13 @@ use super::{InstallArgs, observe};
 
 /// The settings that the flags are laid over.
 pub async fn base(cluster: &Cluster, args: &InstallArgs, namespace: &str, id: &str) -> Result<Settings> {
-    match &args.change.like {
-        Some(like) => of_another(cluster, namespace, like).await,
-        None if args.change.reset => Ok(Settings::default()),
-        None => observe::settings(cluster, namespace, id).await,
+    let earlier = observe::earlier(cluster, namespace, id, args.standby).await?;
+    // What tells the roles of instances of one id apart is no setting that anybody names.
+    let rbac_suffix = earlier.rbac_suffix.clone();
+    match &args.like {
+        Some(like) => Ok(Settings { rbac_suffix, ..of_another(cluster, namespace, like).await? }),
+        None if args.change.reset => Ok(Settings { rbac_suffix, ..Settings::default() }),
+        None => Ok(earlier),
     }
 }
 

@@ -67,6 +67,7 @@ pub fn named_settings(args: &InstallArgs) -> Result<Settings> {
         log_level: args.log_level.clone(),
         build: build(&args.build)?,
         openshift: None,
+        rbac_suffix: None,
     })
 }
 
