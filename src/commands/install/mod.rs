@@ -53,58 +53,58 @@ impl InstallArgs {
 
     /// Runs the command.
     pub async fn run(self, session: &Session<'_>) -> Result<Exit> {
-        let ui = session.ui;
-        match (self.family.as_deref(), &self.like) {
-            (Some("tigera"), Some(_)) if self.operator_id.is_some() => {
-                return Err(Error::usage("Tigera operators have no id: -x does not go with --family tigera"));
-            }
-            (Some("tigera"), Some(like)) => return tigera::run(&self, session, like).await,
-            (Some("tigera"), None) => {
-                return Err(Error::usage("a Tigera operator is made like a present one: --like NAMESPACE is missing")
-                    .hint("kctl list-operators shows where one is"));
-            }
-            _ => {}
+        if let Some(like) = self.tigera()? {
+            return tigera::run(&self, session, like).await;
         }
-        let id = wish::operator_id(&self, ui)?;
+        let id = wish::operator_id(&self, session.ui)?;
         let named = wish::named_settings(&self)?;
-        if let Some(format) = self.output {
+        if self.output.is_some() || self.build.list_images {
             wish::check(&named)?;
-            return render::manifests(session, &self, &id, &named, format);
-        }
-        if self.build.list_images {
-            wish::check(&named)?;
-            return Ok(render::images(session, &id, &named));
+            return match self.output {
+                Some(format) => render::manifests(session, &self, &id, &named, format),
+                None => Ok(render::images(session, &id, &named)),
+            };
         }
         if session.global.snapshot.from.is_some() && self.wait {
             return Err(Error::usage("--wait needs a live cluster: nothing becomes ready in a snapshot"));
         }
         let cluster = session.connect().await?;
-        let namespace = cluster.namespace().to_owned();
         if self.change.show_settings {
-            return settings::show(session, cluster, &namespace, &id).await;
+            return settings::show(session, cluster, cluster.namespace(), &id).await;
         }
-        let base = settings::base(cluster, &self, &namespace, &id).await?;
-        let mut settings = named.over(base.clone());
-        if settings.openshift.is_none() && named::is_openshift(cluster).await? {
-            settings.openshift = Some(true);
+        let settings = settings::wanted(cluster, session.ui, &self, &id, named).await?;
+        self.install(session, cluster, Operator { id: &id, namespace: cluster.namespace(), settings: &settings }).await
+    }
+
+    /// The namespace of the Tigera operator to clone, when that is what is asked for.
+    fn tigera(&self) -> Result<Option<&str>> {
+        match (self.family.as_deref(), &self.like) {
+            (Some("tigera"), _) if self.operator_id.is_some() => {
+                Err(Error::usage("Tigera operators have no id: -x does not go with --family tigera"))
+            }
+            (Some("tigera"), None) => {
+                Err(Error::usage("a Tigera operator is made like a present one: --like NAMESPACE is missing")
+                    .hint("kctl list-operators shows where one is"))
+            }
+            (Some("tigera"), Some(like)) => Ok(Some(like)),
+            _ => Ok(None),
         }
-        wish::check(&settings)?;
-        if let Some(like) = &self.like {
-            settings::say_difference(ui, like, &base, &settings);
-        }
-        let operator = Operator { id: &id, namespace: &namespace, settings: &settings };
-        let instance = Instance::new(&namespace, &operator.name());
-        let operation = self.operation(session, &id, &instance, cluster.server_time());
+    }
+
+    async fn install(&self, session: &Session<'_>, cluster: &Cluster, operator: Operator<'_>) -> Result<Exit> {
+        let (ui, id, namespace) = (session.ui, operator.id, operator.namespace);
+        let instance = Instance::new(namespace, &operator.name());
+        let operation = self.operation(session, id, &instance, cluster.server_time());
         let wish = Wish {
             family: camel_k::FAMILY.name,
-            id: &id,
+            id,
             instance: &instance,
             take_over: self.take_over,
             standby: self.standby,
             ignored: &self.ignore_evidence,
             operation: &operation,
         };
-        let seen = observe::cluster(cluster, &wish, &operator, &self).await?;
+        let seen = observe::cluster(cluster, &wish, &operator, self).await?;
         change::refuse_downgrade(&seen, &wish, &operator, self.force)?;
         let plan = self.plan(&wish, &operator, &seen)?;
         named::check(cluster, ui, &operator).await?;
@@ -115,12 +115,17 @@ impl InstallArgs {
         if let Some(where_) = self.dry_run {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
-        observe::say_unseen(ui, &seen, &id);
+        observe::say_unseen(ui, &seen, id);
         if !matches!(plan.claim, ClaimMove::Keep(_) | ClaimMove::Join(_)) {
             tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
         }
         change::ask(cluster, ui, &wish, &operator, &seen).await?;
-        ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
+        let resume = operation.resume.clone().unwrap_or_default();
+        match &plan.claim {
+            // What is being changed is not undone by taking the operator away.
+            ClaimMove::Keep(_) => ui.on_interrupt(format!("{resume} … (with the same flags)"), None),
+            _ => ui.on_interrupt(resume, operation.undo.clone()),
+        }
         carry_out::install(session, cluster, &wish, &operator, plan).await?;
         if !operator.has_registry() && !seen.has_platform {
             ui.hint(&format!(

@@ -13,10 +13,27 @@ use crate::{
     ui::Ui,
 };
 
-use super::{InstallArgs, observe};
+use super::{InstallArgs, named, observe, wish};
+
+/// The settings that the flags and what is kept come to.
+///
+/// # Errors
+/// Settings that no operator could work with.
+pub async fn wanted(cluster: &Cluster, ui: &Ui, args: &InstallArgs, id: &str, named: Settings) -> Result<Settings> {
+    let base = base(cluster, args, cluster.namespace(), id).await?;
+    let mut settings = named.over(base.clone());
+    if settings.openshift.is_none() && named::is_openshift(cluster).await? {
+        settings.openshift = Some(true);
+    }
+    wish::check(&settings)?;
+    if let Some(like) = &args.like {
+        say_difference(ui, like, &base, &settings);
+    }
+    Ok(settings)
+}
 
 /// The settings that the flags are laid over.
-pub async fn base(cluster: &Cluster, args: &InstallArgs, namespace: &str, id: &str) -> Result<Settings> {
+async fn base(cluster: &Cluster, args: &InstallArgs, namespace: &str, id: &str) -> Result<Settings> {
     let earlier = observe::earlier(cluster, namespace, id, args.standby).await?;
     // What tells the roles of instances of one id apart is no setting that anybody names.
     let rbac_suffix = earlier.rbac_suffix.clone();
@@ -45,7 +62,7 @@ async fn of_another(cluster: &Cluster, namespace: &str, like: &str) -> Result<Se
 }
 
 /// Says what the settings have that those they were cloned from have not.
-pub fn say_difference(ui: &Ui, like: &str, base: &Settings, settings: &Settings) {
+fn say_difference(ui: &Ui, like: &str, base: &Settings, settings: &Settings) {
     let (base, settings) = (said(base), said(settings));
     let lines: Vec<String> = settings
         .iter()

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::interrupted::{MANY, held_at};
 use super::{claim, deployment, replicas};
 use crate::kctl::kctl;
 use crate::testbed::Cluster;
@@ -87,4 +88,35 @@ fn a_canary_starts_from_the_settings_of_another_operator() {
     let platform = cluster.get(&format!("/apis/camel.apache.org/v1/namespaces/{canary}/integrationplatforms/{b}"));
     assert_eq!(platform["spec"]["build"]["registry"]["address"], "r:5000");
     assert_eq!(platform["metadata"]["annotations"]["camel.apache.org/operator.id"], *b);
+}
+
+#[test]
+fn a_change_killed_after_any_request_is_finished_by_running_it_again() {
+    let cluster = Cluster::shared();
+    let (admin, namespace, id) = (cluster.admin(), cluster.namespace("ops"), cluster.unique("changed"));
+    let gate = cluster.gate(&admin);
+    let before = format!("install -x {id} -n {namespace} --global --operator-version 2.9.0 --force --yes");
+    let after = format!("install -x {id} -n {namespace} --watch-namespace {namespace} --operator-version 2.10.1 --yes");
+    let roles = || {
+        let of = |kind: &str| cluster.get(&format!("{RBAC}/{kind}?labelSelector=kctl.dev/operator-id={id}"));
+        ["roles", "rolebindings", "clusterroles", "clusterrolebindings"]
+            .map(|kind| of(kind)["items"].as_array().expect("a list").len())
+    };
+    for at in 0..MANY {
+        kctl().kubeconfig(&admin.kubeconfig).line(&before).run().succeeds();
+        assert_eq!(roles(), [0, 0, 1, 1], "before");
+        let Some(mut child) = held_at(&gate, &kctl().kubeconfig(gate.kubeconfig()).line(&after), at) else {
+            assert!(at > 20, "a change takes more than {at} requests");
+            return;
+        };
+        child.kill().expect("it runs");
+        child.wait().expect("it ended");
+        gate.open();
+        kctl().kubeconfig(&admin.kubeconfig).line(&after).run().succeeds();
+        assert_eq!(roles(), [1, 1, 0, 0], "killed before request {at}");
+        let text = cluster.get(&deployment(&namespace, &id))["spec"].to_string();
+        assert!(text.contains("camel-k:2.10.1") && text.contains("fieldPath"), "killed before request {at}: {text}");
+        assert_eq!(replicas(cluster, &id), 1, "killed before request {at}");
+    }
+    panic!("a change that takes {MANY} requests");
 }
