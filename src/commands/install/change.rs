@@ -59,7 +59,9 @@ pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operato
     let id = wish.id;
     if from != Some(to) && change::is_newer_line(to, DEFAULT_VERSION) {
         ui.warn(&format!(
-            "kctl knows operators up to {DEFAULT_VERSION}; what {to} needs of roles, settings and definitions may differ"
+            "kctl knows operators up to {DEFAULT_VERSION}; what {to} needs of roles, settings and definitions may differ (context {}, server {})",
+            cluster.context(),
+            cluster.server()
         ));
         ui.confirm(&format!("Install version {to} of operator {id} all the same?")).await?;
     }
