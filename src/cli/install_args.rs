@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
 
-use super::global::duration;
+use super::{global::duration, install_build::BuildArgs, install_change::ChangeArgs};
 
 /// Install an operator with an id that is unique on the cluster
 ///
@@ -21,8 +21,9 @@ pub struct InstallArgs {
     #[arg(long, value_name = "FAMILY", value_parser = ["camel-k", "tigera"], help_heading = "Family")]
     pub family: Option<String>,
 
-    /// Clone the Tigera operator of this namespace; the clone waits until kctl switch-active makes it the active one
-    #[arg(long, value_name = "NAMESPACE", help_heading = "Family", conflicts_with_all = ["operator_id", "standby", "output"])]
+    /// Start from the settings of the operator with this id and say what differs; with --family tigera: clone the operator
+    /// of this namespace
+    #[arg(long, value_name = "ID|NAMESPACE", help_heading = "Family", conflicts_with_all = ["standby", "output"])]
     pub like: Option<String>,
 
     /// Watch all namespaces (default: only the operator's own)
@@ -85,6 +86,10 @@ pub struct InstallArgs {
     #[arg(long, value_name = "NAME", help_heading = "Registry")]
     pub registry_organization: Option<String>,
 
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a doc comment would become the help of the group")]
+    pub build: BuildArgs,
+
     /// File with the operator's own resource definitions, for a cluster that has none
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, conflicts_with = "skip_crds", help_heading = "Cluster")]
     pub crds: Option<PathBuf>,
@@ -114,7 +119,11 @@ pub struct InstallArgs {
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = namespaced_name, help_heading = "Id")]
     pub ignore_evidence: Vec<(String, String)>,
 
-    /// Take back fields of kctl's own objects that somebody else has changed
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a doc comment would become the help of the group")]
+    pub change: ChangeArgs,
+
+    /// Take back fields of kctl's own objects that somebody else has changed; go back to an older version
     #[arg(long, help_heading = "Id")]
     pub force: bool,
 
@@ -137,6 +146,14 @@ pub struct InstallArgs {
     /// Print the manifests instead of installing; no cluster is contacted
     #[arg(short, long, value_name = "FORMAT", conflicts_with_all = ["wait", "dry_run"])]
     pub output: Option<ManifestFormat>,
+
+    /// With -o: also the definitions of Camel K's kinds, or those of --crds
+    #[arg(long, requires = "output", conflicts_with = "skip_crds", help_heading = "Cluster")]
+    pub include_crds: bool,
+
+    /// With -o: also the claim of the id, its definition, and the settings that kctl keeps
+    #[arg(long, requires = "output", help_heading = "Id")]
+    pub include_claim: bool,
 }
 
 /// `--image-pull-policy`.

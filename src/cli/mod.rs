@@ -5,5 +5,7 @@ pub mod complete;
 pub mod global;
 pub mod help_args;
 pub mod install_args;
+pub mod install_build;
+pub mod install_change;
 pub mod output;
 pub mod run_args;

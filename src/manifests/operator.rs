@@ -3,13 +3,11 @@
 //! Names, labels, environment, probes and resources are those of the operator's own manifests (v2.8.0 to v2.10.1),
 //! except that names and the pod selector carry the operator id, so that several operators live in one namespace.
 
-use std::collections::BTreeMap;
-
 use base64::{Engine, prelude::BASE64_STANDARD};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::rbac;
+pub use super::settings::{Registry, Settings, Watch};
+use super::{platform, rbac};
 
 /// Label with the operator id on everything kctl makes for an operator.
 pub const ID_LABEL: &str = "kctl.dev/operator-id";
@@ -21,98 +19,6 @@ pub const SETTINGS_TYPE: &str = "kctl.dev/install";
 pub const DEFAULT_VERSION: &str = "2.10.1";
 
 const IMAGE: &str = "docker.io/apache/camel-k";
-
-/// Which namespaces an operator watches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Watch {
-    /// Its own.
-    Own,
-    /// All.
-    Cluster,
-    /// These.
-    Namespaces(Vec<String>),
-}
-
-/// Where the operator pushes the images it builds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Registry {
-    /// Host and port.
-    pub address: Option<String>,
-    /// Secret with the credentials.
-    pub secret: Option<String>,
-    /// Whether to speak plain HTTP.
-    pub insecure: Option<bool>,
-    /// Organization the images go to.
-    pub organization: Option<String>,
-}
-
-/// What may be said of an operator. `None` and empty mean "not said".
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Settings {
-    /// Namespaces to watch.
-    pub watch: Option<Watch>,
-    /// Version of the operator.
-    pub version: Option<String>,
-    /// Image, when it is not the official one of the version.
-    pub image: Option<String>,
-    /// `imagePullPolicy`.
-    pub image_pull_policy: Option<String>,
-    /// Names of pull secrets.
-    pub image_pull_secrets: Vec<String>,
-    /// Registry for built images.
-    pub registry: Registry,
-    /// Further environment of the operator.
-    pub env: BTreeMap<String, String>,
-    /// Overrides such as `limits.cpu` to `2`.
-    pub resources: BTreeMap<String, String>,
-    /// Node labels to ask for.
-    pub node_selector: BTreeMap<String, String>,
-    /// Tolerations, as in a pod.
-    pub tolerations: Vec<Value>,
-    /// Log level: info, debug, error or a number.
-    pub log_level: Option<String>,
-    /// Put behind the names of RBAC objects outside the operator's namespace: another instance of the id has those
-    /// without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rbac_suffix: Option<String>,
-}
-
-impl Settings {
-    /// These settings, and those of `earlier` where these say nothing: a repeated install changes only what it names.
-    pub fn over(self, earlier: Self) -> Self {
-        fn either<T>(new: Vec<T>, old: Vec<T>) -> Vec<T> {
-            if new.is_empty() { old } else { new }
-        }
-        fn merged(new: BTreeMap<String, String>, mut old: BTreeMap<String, String>) -> BTreeMap<String, String> {
-            old.extend(new);
-            old
-        }
-        // A version without an image means the official image of that version, not the image named earlier.
-        let image = if self.version.is_some() { self.image } else { self.image.or(earlier.image) };
-        Self {
-            watch: self.watch.or(earlier.watch),
-            version: self.version.or(earlier.version),
-            image,
-            image_pull_policy: self.image_pull_policy.or(earlier.image_pull_policy),
-            image_pull_secrets: either(self.image_pull_secrets, earlier.image_pull_secrets),
-            registry: Registry {
-                address: self.registry.address.or(earlier.registry.address),
-                secret: self.registry.secret.or(earlier.registry.secret),
-                insecure: self.registry.insecure.or(earlier.registry.insecure),
-                organization: self.registry.organization.or(earlier.registry.organization),
-            },
-            env: merged(self.env, earlier.env),
-            resources: merged(self.resources, earlier.resources),
-            node_selector: merged(self.node_selector, earlier.node_selector),
-            tolerations: either(self.tolerations, earlier.tolerations),
-            log_level: self.log_level.or(earlier.log_level),
-            rbac_suffix: self.rbac_suffix.or(earlier.rbac_suffix),
-        }
-    }
-}
 
 /// An operator to be: id, place and settings with every default filled in.
 #[derive(Clone, Debug)]
@@ -216,7 +122,10 @@ impl Operator<'_> {
     }
 
     fn role(&self, kind: &str, name: &str, namespace: Option<&str>) -> Value {
-        let rules = if namespace.is_some() { rbac::in_namespace() } else { rbac::cluster_wide() };
+        let mut rules = if namespace.is_some() { rbac::in_namespace() } else { rbac::cluster_wide() };
+        if self.settings.openshift == Some(true) {
+            rules.extend(rbac::openshift());
+        }
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": kind,
@@ -235,29 +144,39 @@ impl Operator<'_> {
         })
     }
 
-    /// The platform of the operator, when a registry is known; without one integrations would wait for ever.
+    /// The platform of the operator, when anything is said of how it builds.
     pub fn platform(&self) -> Option<Value> {
-        let registry = &self.settings.registry;
-        let address = registry.address.as_ref()?;
-        let mut fields = Map::new();
-        fields.insert("address".into(), json!(address));
-        if let Some(secret) = &registry.secret {
-            fields.insert("secret".into(), json!(secret));
-        }
-        if let Some(insecure) = registry.insecure {
-            fields.insert("insecure".into(), json!(insecure));
-        }
-        if let Some(organization) = &registry.organization {
-            fields.insert("organization".into(), json!(organization));
-        }
+        let spec = platform::spec(self.id, self.settings)?;
         let mut metadata = self.metadata(self.id, Some(self.namespace));
         metadata["annotations"] = json!({"camel.apache.org/operator.id": self.id});
         Some(json!({
             "apiVersion": "camel.apache.org/v1",
             "kind": "IntegrationPlatform",
             "metadata": metadata,
-            "spec": {"build": {"registry": fields}},
+            "spec": spec,
         }))
+    }
+
+    /// Whether built images have a place to go to; without one integrations that need a build wait for ever.
+    pub fn has_registry(&self) -> bool {
+        let address = |platform: Value| platform.pointer("/spec/build/registry/address").is_some();
+        self.settings.openshift == Some(true) || self.platform().is_some_and(address)
+    }
+
+    /// The `ConfigMap` with Maven's settings, when repositories are said.
+    pub fn maven_settings(&self) -> Option<Value> {
+        let data = platform::maven_settings_data(&self.settings.build)?;
+        let metadata = self.metadata(&platform::maven_settings_name(self.id), Some(self.namespace));
+        Some(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
+    }
+
+    /// Secrets and `ConfigMaps` that the settings name and that have to be there: kind, name.
+    pub fn named_objects(&self) -> Vec<(&'static str, String)> {
+        let mut found: Vec<_> = self.settings.image_pull_secrets.iter().map(|name| ("Secret", name.clone())).collect();
+        if let Some(spec) = platform::spec(self.id, self.settings) {
+            found.extend(platform::named_objects(self.id, &spec));
+        }
+        found
     }
 
     /// The Secret that keeps the settings for the next install.
@@ -458,23 +377,6 @@ mod tests {
             }
             assert!(labels.get("name").is_none(), "other products select their pods by it");
         }
-    }
-
-    #[test]
-    fn a_repeated_install_changes_only_what_it_names() {
-        let earlier = Settings {
-            watch: Some(Watch::Cluster),
-            image: Some("example.com/camel-k:fork".into()),
-            env: [("A".to_owned(), "1".to_owned())].into(),
-            ..Settings::default()
-        };
-        let flags = Settings { env: [("B".to_owned(), "2".to_owned())].into(), ..Settings::default() };
-        let both = flags.over(earlier.clone());
-        assert_eq!(both.watch, Some(Watch::Cluster));
-        assert_eq!(both.env.len(), 2);
-        assert_eq!(both.image, earlier.image);
-        let upgraded = Settings { version: Some("2.10.0".into()), ..Settings::default() }.over(earlier);
-        assert_eq!(upgraded.image, None, "a version means its official image");
     }
 
     #[test]

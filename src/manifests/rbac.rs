@@ -82,6 +82,28 @@ const CLUSTER_ONLY: &[Rule] = &[
 /// Leader election, and the test whether another operator has locked a namespace.
 const LEASES: Rule = (&["coordination.k8s.io"], &["leases"], WORK);
 
+/// Only on OpenShift: its image streams, builds and routes, and owner references that block deletion.
+const OPENSHIFT: &[Rule] = &[
+    (
+        CAMEL,
+        &[
+            "builds/finalizers",
+            "integrationkits/finalizers",
+            "integrationplatforms/finalizers",
+            "integrations/finalizers",
+            "pipes/finalizers",
+        ],
+        &["update"],
+    ),
+    (&["apps"], &["deployments/finalizers"], &["update"]),
+    (&["build.openshift.io"], &["buildconfigs", "buildconfigs/webhooks", "builds"], WORK),
+    (&["build.openshift.io"], &["buildconfigs/instantiate", "buildconfigs/instantiatebinary"], &["create"]),
+    (&["image.openshift.io"], &["imagestreams", "imagestreamimages", "imagestreammappings", "imagestreamtags"], WORK),
+    (&["image.openshift.io"], &["imagestreams/layers"], &["get", "update"]),
+    (&["route.openshift.io"], &["routes"], WORK),
+    (&["route.openshift.io"], &["routes/custom-host"], &["create"]),
+];
+
 fn rule((groups, resources, verbs): &Rule) -> Value {
     json!({"apiGroups": groups, "resources": resources, "verbs": verbs})
 }
@@ -94,6 +116,11 @@ pub fn in_namespace() -> Vec<Value> {
 /// Rules of an operator that watches the whole cluster.
 pub fn cluster_wide() -> Vec<Value> {
     OPERATOR.iter().chain(CLUSTER_ONLY).chain([&LEASES]).map(rule).collect()
+}
+
+/// Further rules on OpenShift, in both scopes.
+pub fn openshift() -> Vec<Value> {
+    OPENSHIFT.iter().map(rule).collect()
 }
 
 /// Reading claims: for every authenticated user.

@@ -126,6 +126,24 @@ impl Claim {
         Self(object)
     }
 
+    /// The claim of an instance that is there, with nothing under way.
+    pub fn at_rest(family: &str, id: &str, active: &Instance) -> Self {
+        let nothing = Operation {
+            id: String::new(),
+            kind: String::new(),
+            since: String::new(),
+            from: None,
+            to: None,
+            resume: None,
+            undo: None,
+        };
+        let mut claim = Self::new(family, id, active, &nothing, &[]).0;
+        if let Some(spec) = claim["spec"].as_object_mut() {
+            spec.remove("operation");
+        }
+        Self(claim)
+    }
+
     /// The JSON to write.
     pub fn object(&self) -> &Value {
         &self.0

@@ -1,6 +1,7 @@
 //! The rules, pure: ids, operators from evidence, ownership, claims, plans.
 
 pub mod bind;
+pub mod change;
 pub mod claim;
 pub mod env;
 pub mod evidence;
@@ -14,6 +15,7 @@ pub mod plan;
 pub mod preview;
 pub mod progress;
 pub mod run;
+pub mod stale;
 pub mod switch;
 pub mod taken;
 pub mod version;

@@ -78,6 +78,74 @@ fn manifests_are_rendered_without_a_cluster() {
 }
 
 #[test]
+fn definitions_and_claim_are_rendered_on_request() {
+    let kinds = |line: &str| -> Vec<String> {
+        let json = kctl().line(&format!("install -x tenant-a -n ops -o json {line}")).run().succeeds().json();
+        let items = json["items"].as_array().expect("a List").clone();
+        items.iter().map(|item| item["kind"].as_str().expect("a kind").to_owned()).collect()
+    };
+    assert_eq!(kinds("--include-crds").iter().filter(|kind| *kind == "CustomResourceDefinition").count(), 8);
+    assert_eq!(kinds("--include-claim")[..3], ["CustomResourceDefinition", "OperatorClaim", "Secret"]);
+    let both = kctl().line("install -x a -n ops -o yaml --include-crds --include-claim").run().succeeds();
+    assert!(both.stderr.contains("not in it: the namespace"), "{both}");
+    assert!(both.stderr.contains("--field-manager kctl"), "{both}");
+    kctl().line("install -x a -n ops --include-crds --dry-run").run().exits(2);
+}
+
+#[test]
+fn a_closed_network_gets_its_platform_and_what_it_names_must_exist() {
+    let secret = "---\n{apiVersion: v1, kind: Secret, metadata: {name: push, namespace: ops}}\n";
+    let cluster = Snapshot::new(&format!("{OPS}{secret}"));
+    let line = "install -x a -n ops --registry r:5000 --registry-secret push --registry-ca ca --base-image jdk:17";
+    let missing = cluster.run(line).exits(5);
+    assert!(missing.stderr.contains("configmap/ca, which the settings name, is not in namespace ops"), "{missing}");
+    assert!(!cluster.text().contains("OperatorClaim"), "{missing}");
+
+    let spec = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(spec.path(), "kind: IntegrationPlatform\nspec: {profile: Knative, build: {registry: {address: x:1}}}")
+        .expect("written");
+    let line = format!(
+        "install -x a -n ops --platform {} --registry-secret push --base-image jdk:17 --build-strategy pod --build-timeout 10m \
+         --max-running-builds 2 --maven-repository https://m@mirrorOf=*",
+        spec.path().display()
+    );
+    let ran = cluster.run(&line).succeeds();
+    assert!(ran.stdout.contains("configmap/a-maven-settings created"), "{ran}");
+    let again = cluster.run("install -x a -n ops").succeeds();
+    assert!(again.stdout.lines().all(|line| line.ends_with(" unchanged")), "{again}");
+    let yaml = kctl().line(&format!("{line} -o json")).run().succeeds().json();
+    let platform = yaml["items"].as_array().expect("a List").iter().find(|item| item["kind"] == "IntegrationPlatform");
+    let expected = serde_json::json!({"profile": "Knative", "build": {
+        "registry": {"address": "x:1", "secret": "push"}, "baseImage": "jdk:17", "timeout": "10m0s", "maxRunningBuilds": 2,
+        "buildConfiguration": {"strategy": "pod"},
+        "maven": {"settings": {"configMapKeyRef": {"name": "a-maven-settings", "key": "settings.xml"}}},
+    }});
+    assert_eq!(platform.expect("a platform")["spec"], expected);
+    fs::write(spec.path(), "{buidl: {}}").expect("written");
+    let wrong = cluster.run(&line).exits(2);
+    assert!(wrong.stderr.contains("has a field buidl"), "{wrong}");
+}
+
+#[test]
+fn images_are_listed_without_a_cluster() {
+    let ran = kctl().line("install -x a --list-images --operator-version 2.9.0 --base-image jdk:17").run().succeeds();
+    assert_eq!(ran.stdout, "docker.io/apache/camel-k:2.9.0\njdk:17\n", "{ran}");
+}
+
+#[test]
+fn openshift_has_a_registry_of_its_own() {
+    let route =
+        "---\n{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: r, namespace: ops}, spec: {}}\n";
+    let cluster = Snapshot::new(&format!("{OPS}{route}"));
+    let ran = cluster.run("install -x a -n ops").succeeds();
+    assert!(ran.stdout.contains("integrationplatform.camel.apache.org/a created"), "{ran}");
+    assert!(!ran.stderr.contains("--registry"), "{ran}");
+    assert!(cluster.text().contains("image.openshift.io"), "{ran}");
+    let nowhere = cluster.run("install -x b -n nowhere").exits(5);
+    assert!(nowhere.stderr.contains("oc new-project nowhere"), "{nowhere}");
+}
+
+#[test]
 fn each_wrong_input_gets_one_line_a_hint_and_its_code() {
     let cluster = Snapshot::new(OPS);
     let before = cluster.text();
@@ -121,4 +189,73 @@ fn no_kubeconfig_and_a_wrong_context_are_told_apart() {
         (&error["code"], &error["reason"], &error["context"]),
         (&1.into(), &"Unreachable".into(), &"prod".into())
     );
+}
+
+const WORK: &str = "---
+{apiVersion: v1, kind: Namespace, metadata: {name: team}}
+---
+{apiVersion: camel.apache.org/v1, kind: Integration, metadata: {name: x, namespace: team, annotations: {camel.apache.org/operator.id: a}}, spec: {}}
+";
+
+#[test]
+fn a_change_of_version_or_scope_says_what_it_does_and_asks() {
+    let cluster = Snapshot::new(&format!("{OPS}{WORK}"));
+    cluster.run("install -x a -n ops --global --operator-version 2.9.0 --yes").succeeds();
+    let before = cluster.text();
+    for (line, parts) in [
+        ("--operator-version 2.10.1", &["version 2.9.0 -> 2.10.1: it re-initialises up to 1 resources", "--yes"][..]),
+        (
+            "--watch-namespace ops",
+            &[
+                "all namespaces -> its own namespace",
+                "loses 1 Integration in namespace team: no operator is left for them",
+            ],
+        ),
+        ("--operator-version 2.8.0 --yes", &["operator a is at version 2.9.0; 2.8.0 is older", "--force"]),
+        ("--operator-version 2.12.0", &["kctl knows operators up to 2.10.1", "--yes"]),
+    ] {
+        let ran = cluster.run(&format!("install -x a -n ops {line}")).exits(3);
+        for part in parts {
+            assert!(ran.stderr.contains(part), "{part}: {ran}");
+        }
+        assert_eq!(cluster.text(), before, "nothing is written before the answer: {ran}");
+    }
+    cluster.run("install -x a -n ops --operator-version 2.8.0 --force --yes").succeeds();
+    let narrowed = cluster.run("install -x a -n ops --watch-namespace ops --yes").succeeds();
+    assert!(
+        narrowed.stdout.contains("clusterrolebinding.rbac.authorization.k8s.io/kctl-camel-k-a deleted"),
+        "{narrowed}"
+    );
+    assert!(narrowed.stdout.contains("clusterrole.rbac.authorization.k8s.io/kctl-camel-k-a deleted"), "{narrowed}");
+    let widened = cluster.run("install -x a -n ops --global").exits(3);
+    assert!(widened.stderr.contains("gains 1 Integration in namespace team: a is their operator then"), "{widened}");
+}
+
+#[test]
+fn settings_are_kept_shown_reset_and_cloned() {
+    let cluster = Snapshot::new(OPS);
+    let none = cluster.run("install -x a -n ops --show-settings").exits(5);
+    assert!(none.stderr.contains("keeps no settings of an operator a"), "{none}");
+    cluster.run("install -x a -n ops --log-level debug --registry r:5000").succeeds();
+    let shown = cluster.run("install -x a -n ops --show-settings").succeeds();
+    assert_eq!(
+        shown.stdout, "operatorId: a\nnamespace: ops\nregistry:\n  address: r:5000\nlogLevel: debug\n",
+        "{shown}"
+    );
+
+    let like = cluster.run("install -x b -n alt --create-namespace --like a --operator-version 2.9.0").succeeds();
+    assert!(like.stderr.contains("version: not said -> \"2.9.0\""), "{like}");
+    let cloned = cluster.run("install -x b -n alt --show-settings").succeeds();
+    for part in ["- ops\n", "address: r:5000", "logLevel: debug", "version: \"2.9.0\""] {
+        assert!(cloned.stdout.contains(part), "{part}: {cloned}");
+    }
+    let stranger = cluster.run("install -x c -n ops --like nobody").exits(5);
+    assert!(stranger.stderr.contains("nobody holds that id"), "{stranger}");
+
+    let reset = cluster.run("install -x a -n ops --reset").succeeds();
+    assert!(reset.stdout.contains("integrationplatform.camel.apache.org/a deleted"), "{reset}");
+    let shown = cluster.run("install -x a -n ops --show-settings").succeeds();
+    assert_eq!(shown.stdout, "operatorId: a\nnamespace: ops\n", "{shown}");
+    let again = cluster.run("install -x a -n ops").succeeds();
+    assert!(again.stdout.lines().all(|line| line.ends_with(" unchanged")), "{again}");
 }

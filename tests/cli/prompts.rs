@@ -8,7 +8,10 @@ use crate::{
 };
 
 /// Each file of src/ that asks, and a command on the demo cluster that makes it ask.
-const PROMPTS: &[(&str, &str)] = &[("commands/install/tenants.rs", "install -x tenant-b -n team-b")];
+const PROMPTS: &[(&str, &str)] = &[
+    ("commands/install/change.rs", "install -x tenant-b -n team-a --operator-version 2.12.0"),
+    ("commands/install/tenants.rs", "install -x tenant-b -n team-b"),
+];
 
 /// Files of src/ whose questions come only on a live cluster; the end-to-end tests answer them.
 const LIVE: &[&str] =

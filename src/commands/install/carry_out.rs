@@ -48,13 +48,25 @@ pub async fn install(
     let deployment = write(cluster, &plan.deployment).await.map_err(|error| explain(error, &plan.deployment))?;
     if !held.under_way {
         tell(ui, &plan.deployment, deployment.change);
-        return Ok(());
+        return delete_all(cluster, ui, &plan.stale).await;
     }
     ui.applied(&format!("{} with 0 replicas", plan.deployment.label()));
     let uid = text(&deployment.object, "/metadata/uid");
     finish(cluster, wish, held.claim, uid).await?;
     start(cluster, wish, operator, &deployment.object).await?;
     tell(ui, &plan.deployment, deployment.change);
+    delete_all(cluster, ui, &plan.stale).await
+}
+
+/// Deletes what is left of a former scope; what is gone, or is another object by now, is left.
+async fn delete_all(cluster: &Cluster, ui: &Ui, steps: &[Step]) -> Result<()> {
+    for step in steps {
+        match cluster.write(step, false).await {
+            Ok(applied) => tell(ui, step, applied.change),
+            Err(error) if error.is_not_found() || error.is_conflict() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     Ok(())
 }
 
@@ -272,7 +284,14 @@ pub fn steps(plan: &Plan) -> Vec<Step> {
         }
     }
     .map(|(claim, write)| Step::new(OPERATOR_CLAIM, None, text(claim.object(), "/metadata/name"), write));
-    let steps = plan.foundation.iter().chain(&claim).chain(&plan.kinds).chain(&plan.objects).chain([&plan.deployment]);
+    let steps = plan
+        .foundation
+        .iter()
+        .chain(&claim)
+        .chain(&plan.kinds)
+        .chain(&plan.objects)
+        .chain([&plan.deployment])
+        .chain(&plan.stale);
     steps.cloned().collect()
 }
 

@@ -1,8 +1,11 @@
 //! `kctl install`.
 
 mod carry_out;
+mod change;
+mod named;
 mod observe;
 mod render;
+mod settings;
 mod tenants;
 mod tigera;
 mod wish;
@@ -38,6 +41,8 @@ struct Plan {
     objects: Vec<Step>,
     /// The Deployment at no replicas while an operation is under way, else at what the claim says.
     deployment: Step,
+    /// Deletes of what a former scope needed.
+    stale: Vec<Step>,
 }
 
 impl InstallArgs {
@@ -48,44 +53,61 @@ impl InstallArgs {
 
     /// Runs the command.
     pub async fn run(self, session: &Session<'_>) -> Result<Exit> {
-        let ui = session.ui;
-        match (self.family.as_deref(), &self.like) {
-            (Some("tigera"), Some(like)) => return tigera::run(&self, session, like).await,
-            (Some("tigera"), None) => {
-                return Err(Error::usage("a Tigera operator is made like a present one: --like NAMESPACE is missing")
-                    .hint("kctl list-operators shows where one is"));
-            }
-            (_, Some(_)) => return Err(Error::usage("--like goes with --family tigera")),
-            _ => {}
+        if let Some(like) = self.tigera()? {
+            return tigera::run(&self, session, like).await;
         }
-        let id = wish::operator_id(&self, ui)?;
+        let id = wish::operator_id(&self, session.ui)?;
         let named = wish::named_settings(&self)?;
-        if let Some(format) = self.output {
+        if self.output.is_some() || self.build.list_images {
             wish::check(&named)?;
-            return render::manifests(session, &id, &named, format);
+            return match self.output {
+                Some(format) => render::manifests(session, &self, &id, &named, format),
+                None => Ok(render::images(session, &id, &named)),
+            };
         }
         if session.global.snapshot.from.is_some() && self.wait {
             return Err(Error::usage("--wait needs a live cluster: nothing becomes ready in a snapshot"));
         }
         let cluster = session.connect().await?;
-        let namespace = cluster.namespace().to_owned();
-        let earlier = observe::earlier(cluster, &namespace, &id, self.standby).await?;
-        let settings = named.over(earlier);
-        wish::check(&settings)?;
-        let operator = Operator { id: &id, namespace: &namespace, settings: &settings };
-        let instance = Instance::new(&namespace, &operator.name());
-        let operation = self.operation(session, &id, &instance, cluster.server_time());
+        if self.change.show_settings {
+            return settings::show(session, cluster, cluster.namespace(), &id).await;
+        }
+        let settings = settings::wanted(cluster, session.ui, &self, &id, named).await?;
+        self.install(session, cluster, Operator { id: &id, namespace: cluster.namespace(), settings: &settings }).await
+    }
+
+    /// The namespace of the Tigera operator to clone, when that is what is asked for.
+    fn tigera(&self) -> Result<Option<&str>> {
+        match (self.family.as_deref(), &self.like) {
+            (Some("tigera"), _) if self.operator_id.is_some() => {
+                Err(Error::usage("Tigera operators have no id: -x does not go with --family tigera"))
+            }
+            (Some("tigera"), None) => {
+                Err(Error::usage("a Tigera operator is made like a present one: --like NAMESPACE is missing")
+                    .hint("kctl list-operators shows where one is"))
+            }
+            (Some("tigera"), Some(like)) => Ok(Some(like)),
+            _ => Ok(None),
+        }
+    }
+
+    async fn install(&self, session: &Session<'_>, cluster: &Cluster, operator: Operator<'_>) -> Result<Exit> {
+        let (ui, id, namespace) = (session.ui, operator.id, operator.namespace);
+        let instance = Instance::new(namespace, &operator.name());
+        let operation = self.operation(session, id, &instance, cluster.server_time());
         let wish = Wish {
             family: camel_k::FAMILY.name,
-            id: &id,
+            id,
             instance: &instance,
             take_over: self.take_over,
             standby: self.standby,
             ignored: &self.ignore_evidence,
             operation: &operation,
         };
-        let seen = observe::cluster(cluster, &wish, &operator, &self).await?;
+        let seen = observe::cluster(cluster, &wish, &operator, self).await?;
+        change::refuse_downgrade(&seen, &wish, &operator, self.force)?;
         let plan = self.plan(&wish, &operator, &seen)?;
+        named::check(cluster, ui, &operator).await?;
         self.preflight(cluster, &plan).await?;
         if self.diff {
             output::print_diff(ui, &carry_out::steps(&plan))?;
@@ -93,13 +115,19 @@ impl InstallArgs {
         if let Some(where_) = self.dry_run {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
-        observe::say_unseen(ui, &seen, &id);
+        observe::say_unseen(ui, &seen, id);
         if !matches!(plan.claim, ClaimMove::Keep(_) | ClaimMove::Join(_)) {
             tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
         }
-        ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
+        change::ask(cluster, ui, &wish, &operator, &seen).await?;
+        let resume = operation.resume.clone().unwrap_or_default();
+        match &plan.claim {
+            // What is being changed is not undone by taking the operator away.
+            ClaimMove::Keep(_) => ui.on_interrupt(format!("{resume} … (with the same flags)"), None),
+            _ => ui.on_interrupt(resume, operation.undo.clone()),
+        }
         carry_out::install(session, cluster, &wish, &operator, plan).await?;
-        if operator.platform().is_none() && !seen.has_platform {
+        if !operator.has_registry() && !seen.has_platform {
             ui.hint(&format!(
                 "without a registry, integrations that need a build wait for ever: kctl install -x {id} -n {namespace} --registry HOST:PORT"
             ));
@@ -161,6 +189,7 @@ impl InstallArgs {
             kinds,
             objects: install::owned(observe::objects(operator), &seen.existing, own, self.force)?,
             deployment,
+            stale: seen.stale.clone(),
         })
     }
 

@@ -15,15 +15,16 @@ use crate::{
     error::{Error, ObjectRef, Result},
     manifests::{
         crds,
-        operator::{Operator, SETTINGS_TYPE, Settings, Watch, shared_rbac},
+        operator::{ID_LABEL, Operator, SETTINGS_TYPE, Settings, Watch, shared_rbac},
     },
     tenancy::{
         claim::{self, Claim, Instance, Standing, standing},
         evidence::{Evidence, LeaseFacts},
         install::{self, Existing, Holder, Rival, Wish, key},
-        objects::{kind_of, place_of},
+        objects::{Mark, is_own, kind_of, place_of},
         operators::{Operator as KnownOperator, operators},
         plan::{OWNER, Step, Write},
+        stale,
     },
     ui::Ui,
 };
@@ -49,10 +50,13 @@ pub struct Seen {
     pub known: Vec<KnownOperator>,
     /// Definitions that the cluster should have.
     pub kinds: Vec<Value>,
+    /// Deletes of roles from a former scope.
+    pub stale: Vec<Step>,
     /// Whether the operator has a platform already.
     pub has_platform: bool,
     namespace: Option<Value>,
     namespace_name: String,
+    openshift: bool,
 }
 
 impl Seen {
@@ -74,7 +78,11 @@ impl Seen {
             }
             None => Err(Error::not_found("NamespaceNotFound", format!("namespace {name} not found"))
                 .object(object)
-                .hint(format!("make it: add --create-namespace, or kubectl create namespace {name}"))),
+                .hint(if self.openshift {
+                    format!("make it: oc new-project {name}")
+                } else {
+                    format!("make it: add --create-namespace, or kubectl create namespace {name}")
+                })),
         }
     }
 }
@@ -101,11 +109,16 @@ pub async fn earlier(cluster: &Cluster, namespace: &str, id: &str, standby: bool
 
 /// The settings an earlier install of the id kept in this namespace.
 pub async fn settings(cluster: &Cluster, namespace: &str, id: &str) -> Result<Settings> {
+    Ok(kept(cluster, namespace, id).await?.unwrap_or_default())
+}
+
+/// The same, or `None` when there are none.
+pub async fn kept(cluster: &Cluster, namespace: &str, id: &str) -> Result<Option<Settings>> {
     let none = Settings::default();
     let name = Operator { id, namespace, settings: &none }.settings_name();
     let secret = match cluster.get(&SECRET, Some(namespace), &name).await {
         Ok(Some(secret)) => secret,
-        Ok(None) => return Ok(none),
+        Ok(None) => return Ok(None),
         Err(error) if error.is_forbidden() => {
             return Err(Error::from(error).hint("an install reads and writes its own settings in that Secret; it needs get, create and patch on secrets"));
         }
@@ -120,7 +133,7 @@ pub async fn settings(cluster: &Cluster, namespace: &str, id: &str) -> Result<Se
     }
     let data = secret.pointer("/data/settings").and_then(Value::as_str).unwrap_or_default();
     let text = BASE64_STANDARD.decode(data).unwrap_or_default();
-    serde_json::from_slice(&text).map_err(|_| {
+    serde_json::from_slice(&text).map(Some).map_err(|_| {
         Error::failed(
             "BadSettings",
             format!("secret/{name} in namespace {namespace} does not hold settings that kctl can read"),
@@ -134,33 +147,47 @@ pub fn objects(operator: &Operator<'_>) -> Vec<Value> {
     let mut objects = vec![operator.service_account()];
     objects.extend(operator.rbac());
     objects.push(operator.settings_secret());
+    objects.extend(operator.maven_settings());
     objects.extend(operator.platform());
     objects
 }
 
+/// The definitions of Camel K's kinds that are wanted: of a file, none, or kctl's own.
+pub fn definitions(args: &InstallArgs) -> Result<Vec<Value>> {
+    match (&args.crds, args.skip_crds) {
+        (Some(path), _) => crds::from_documents(super::render::documents(path)?, &path.display().to_string()),
+        (None, true) => Ok(Vec::new()),
+        (None, false) => Ok(crds::camel()),
+    }
+}
+
 /// Reads everything the plan depends on, side by side.
 pub async fn cluster(cluster: &Cluster, wish: &Wish<'_>, operator: &Operator<'_>, args: &InstallArgs) -> Result<Seen> {
-    let kinds = match (&args.crds, args.skip_crds) {
-        (Some(path), _) => crds::from_documents(super::render::documents(path)?, &path.display().to_string())?,
-        (None, true) => Vec::new(),
-        (None, false) => crds::camel(),
-    };
+    let kinds = definitions(args)?;
     let mut wanted = vec![crds::claim(), operator.deployment(0)];
     wanted.extend(objects(operator));
     wanted.extend(shared_rbac(args.tenant_role));
     wanted.extend(kinds.iter().cloned());
     let claim_name = claim::name(wish.family, wish.id);
-    let (existing, claim, namespace, platform, evidence) = tokio::try_join!(
+    let (existing, claim, namespace, platform, evidence, mut stale) = tokio::try_join!(
         find(cluster, &wanted),
         read_claim(cluster, &claim_name),
         async { cluster.get(&NAMESPACE, None, operator.namespace).await.map_err(Error::from) },
         async { optional(cluster.get(&INTEGRATION_PLATFORM, Some(operator.namespace), operator.id).await) },
         super::tenants::evidence(cluster, wish.id, true),
+        super::change::stale_roles(cluster, operator),
     )?;
     let holder = match standing(claim.as_ref(), wish.instance) {
         Standing::Held(active) if wish.take_over => Some(holder(cluster, &active, wish.id).await?),
         _ => None,
     };
+    // Back to defaults means back to no platform.
+    let own = Mark { label: ID_LABEL, value: Some(operator.id) };
+    if let Some(platform) = platform.iter().find(|platform| args.change.reset && is_own(platform, own))
+        && operator.platform().is_none()
+    {
+        stale.push(stale::delete(platform)?);
+    }
     let now = cluster.server_time();
     Ok(Seen {
         now,
@@ -170,9 +197,11 @@ pub async fn cluster(cluster: &Cluster, wish: &Wish<'_>, operator: &Operator<'_>
         claim,
         holder,
         kinds,
-        has_platform: platform.is_some(),
+        has_platform: platform.is_some() && !stale.iter().any(|step| step.kind == INTEGRATION_PLATFORM),
         namespace,
         namespace_name: operator.namespace.to_owned(),
+        stale,
+        openshift: operator.settings.openshift == Some(true),
     })
 }
 
@@ -231,7 +260,9 @@ pub async fn rivals(cluster: &Cluster, wish: &Wish<'_>) -> Result<Vec<Rival>> {
 /// Checks the rights for every write of the plan; what access reviews cannot see is tried as a dry run.
 pub async fn rights(cluster: &Cluster, plan: &Plan) -> Result<()> {
     let mut rights: Vec<Right> = Vec::new();
-    for step in plan.foundation.iter().chain(&plan.kinds).chain(&plan.objects).chain([&plan.deployment]) {
+    for step in
+        plan.foundation.iter().chain(&plan.kinds).chain(&plan.objects).chain([&plan.deployment]).chain(&plan.stale)
+    {
         let name = Some(step.name.as_str());
         rights.extend(step.verbs().iter().map(|verb| Right::on(verb, &step.kind, step.namespace.as_deref(), name)));
     }

@@ -11,6 +11,7 @@ use crate::{
         evidence::Evidence,
         install::Wish,
         operators::{self, Scope, State},
+        ownership::Locks,
         taken::{self, Taken},
     },
     ui::Ui,
@@ -28,11 +29,8 @@ pub async fn evidence(cluster: &Cluster, id: &str, count_ids: bool) -> Result<Ev
         .await?)
 }
 
-/// Says which resources the operator will take and asks, when there are any.
-///
-/// # Errors
-/// Not confirmed (exit 3).
-pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operator<'_>, seen: &Seen) -> Result<()> {
+/// The operator as the ownership rule will see it.
+pub fn as_operator(wish: &Wish<'_>, operator: &Operator<'_>) -> operators::Operator {
     let mut new = operators::Operator::at(wish.family, wish.id, operator.namespace, State::NotReady);
     new.deployment = Some(wish.instance.deployment.clone());
     new.version = Some(operator.version().to_owned());
@@ -41,19 +39,32 @@ pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operato
         Watch::Own => Scope::Own,
         Watch::Namespaces(namespaces) => Scope::Namespaces(namespaces),
     };
-    // Locks matter only for what carries no id.
-    let unannotated = seen
-        .evidence
-        .ids
-        .groups()
-        .filter(|(id, _, namespace, _)| id.is_empty() && new.watches(namespace) != Some(false));
+    new
+}
+
+/// The other operators, and the locks of the namespaces that one of `states` watches and that hold resources without an id:
+/// locks matter only for those.
+pub async fn surroundings(
+    cluster: &Cluster,
+    wish: &Wish<'_>,
+    operator: &Operator<'_>,
+    seen: &Seen,
+    states: &[&operators::Operator],
+) -> Result<(Vec<operators::Operator>, Locks)> {
+    let watched = |namespace: &str| states.iter().any(|state| state.watches(namespace) != Some(false));
+    let unannotated = seen.evidence.ids.groups().filter(|(id, _, namespace, _)| id.is_empty() && watched(namespace));
     let locks = cluster.locks(unannotated.map(|(_, _, namespace, _)| namespace)).await?;
-    let others: Vec<_> = seen
-        .known
-        .iter()
-        .filter(|known| known.id != wish.id || known.namespace != operator.namespace)
-        .cloned()
-        .collect();
+    let others = seen.known.iter().filter(|known| known.id != wish.id || known.namespace != operator.namespace);
+    Ok((others.cloned().collect(), locks))
+}
+
+/// Says which resources the operator will take and asks, when there are any.
+///
+/// # Errors
+/// Not confirmed (exit 3).
+pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operator<'_>, seen: &Seen) -> Result<()> {
+    let new = as_operator(wish, operator);
+    let (others, locks) = surroundings(cluster, wish, operator, seen, &[&new]).await?;
     let taken = taken::taken(&new, &others, &locks, &seen.evidence.ids);
     if taken.is_empty() {
         return Ok(());

@@ -1,14 +1,25 @@
 //! From arguments to what is wanted: the id, and the settings with every contradiction refused.
 
+use std::path::Path;
+
 use semver::Version;
+use serde_json::Value;
 
 use crate::{
-    cli::install_args::{InstallArgs, map},
+    cli::{
+        install_args::{InstallArgs, map},
+        install_build::BuildArgs,
+    },
     error::{Error, Result},
-    manifests::operator::{DEFAULT_VERSION, RESERVED_ENV, Registry, Settings, Watch},
+    manifests::{
+        operator::{DEFAULT_VERSION, RESERVED_ENV, Registry, Settings, Watch},
+        platform::Build,
+    },
     tenancy::id::OperatorId,
     ui::Ui,
 };
+
+use super::render;
 
 /// The id of operators that are given none.
 const DEFAULT_ID: &str = "camel-k";
@@ -54,8 +65,48 @@ pub fn named_settings(args: &InstallArgs) -> Result<Settings> {
         node_selector: map(&args.node_selector),
         tolerations: args.toleration.clone(),
         log_level: args.log_level.clone(),
+        build: build(&args.build)?,
+        openshift: None,
         rbac_suffix: None,
     })
+}
+
+/// How to build, by the flags.
+fn build(args: &BuildArgs) -> Result<Build> {
+    Ok(Build {
+        platform: args.platform.as_deref().map(platform_spec).transpose()?,
+        base_image: args.base_image.clone(),
+        registry_ca: args.registry_ca.clone(),
+        maven_settings: args.maven_settings.clone(),
+        maven_ca_secrets: args.maven_ca_secret.clone(),
+        maven_repositories: args.maven_repository.clone(),
+        strategy: args.build_strategy.clone(),
+        timeout: args.build_timeout.clone(),
+        publish_strategy: args.build_publish_strategy.clone(),
+        max_running_builds: args.max_running_builds,
+        runtime_version: args.runtime_version.clone(),
+    })
+}
+
+/// The spec in a file: of a whole platform, or alone.
+fn platform_spec(path: &Path) -> Result<Value> {
+    let wrong = |what: &str| {
+        Error::usage(format!("{} {what}", path.display()))
+            .hint("give one IntegrationPlatform, or the fields of its spec: build, profile, traits, …")
+    };
+    let [document]: [Value; 1] =
+        render::documents(path)?.try_into().map_err(|_| wrong("does not hold one document"))?;
+    let spec = match document.get("kind").and_then(Value::as_str) {
+        Some("IntegrationPlatform") => document.get("spec").cloned().unwrap_or_default(),
+        Some(kind) => return Err(wrong(&format!("holds a {kind}"))),
+        None => document,
+    };
+    let known = ["build", "cluster", "configuration", "kamelet", "profile", "traits"];
+    match spec.as_object().map(|fields| fields.keys().find(|key| !known.contains(&key.as_str()))) {
+        Some(None) => Ok(spec),
+        Some(Some(key)) => Err(wrong(&format!("has a field {key}, which no platform has"))),
+        None => Err(wrong("holds no spec of a platform")),
+    }
 }
 
 /// The version asked for, or the one that the image's tag tells.
@@ -108,7 +159,8 @@ pub fn check(settings: &Settings) -> Result<()> {
             .hint("install one operator for each namespace, or use --global"));
         }
     }
-    if settings.registry.address.is_none() && settings.registry != Registry::default() {
+    let no_registry = settings.registry.address.is_none() && settings.build.platform.is_none();
+    if no_registry && settings.registry != Registry::default() {
         return Err(
             Error::usage("registry settings are of no use without the registry").hint("add --registry HOST:PORT")
         );

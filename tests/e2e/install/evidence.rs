@@ -47,7 +47,7 @@ fn a_tenants_forgery_frees_nothing_and_blocks_no_upgrade() {
     let (admin, ops, tenant) = (cluster.admin(), cluster.namespace("ops"), cluster.namespace("tenant"));
     let id = cluster.unique("forged");
     let install = |more: &str| kctl().kubeconfig(&admin.kubeconfig).line(&format!("install -x {id} -n {more}")).run();
-    install(&ops).succeeds();
+    install(&format!("{ops} --operator-version 2.9.0")).succeeds();
     cluster.create(&foreign(&tenant, "fake-operator", &id));
     cluster.create(&json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": format!("{id}-lock"), "namespace": tenant},

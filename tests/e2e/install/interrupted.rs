@@ -9,14 +9,14 @@ use crate::kctl::{Kctl, kctl};
 use crate::testbed::{Cluster, Gate, Options, wait_until};
 
 /// More requests than any install sends.
-const MANY: usize = 200;
+pub(super) const MANY: usize = 200;
 
 fn start(run: &Kctl) -> Child {
     run.command().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("kctl starts")
 }
 
 /// Starts an install through the gate and stops it before its request number `at`. `None` when it ended by itself.
-fn held_at(gate: &Gate, run: &Kctl, at: usize) -> Option<Child> {
+pub(super) fn held_at(gate: &Gate, run: &Kctl, at: usize) -> Option<Child> {
     gate.open();
     gate.close_after(at);
     let mut child = start(run);

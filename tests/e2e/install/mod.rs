@@ -1,9 +1,11 @@
 //! `install`: one id, one operator, whatever happens on the way.
 
+mod change;
 mod evidence;
 mod interrupted;
 mod objects;
 mod races;
+mod rendered;
 mod rights;
 
 use std::time::Duration;
