@@ -5,6 +5,7 @@
 
 pub mod age;
 pub mod manifest;
+pub mod operation;
 pub mod operators;
 pub mod settings;
 pub mod table;
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use crate::error::{Result, text};
 
+pub use operation::{ChangeLine, OperationReport};
 pub use operators::OperatorList;
 pub use settings::SettingList;
 pub use table::Table;
