@@ -97,6 +97,10 @@ pub struct InstallArgs {
     #[arg(long, help_heading = "Id")]
     pub take_over: bool,
 
+    /// Use an id again whose operator was removed while its resources were left
+    #[arg(long, help_heading = "Id")]
+    pub reuse_id: bool,
+
     /// Overrule a Deployment or platform that seems to use the id (repeatable)
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = namespaced_name, help_heading = "Id")]
     pub ignore_evidence: Vec<(String, String)>,
