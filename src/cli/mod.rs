@@ -7,3 +7,4 @@ pub mod help_args;
 pub mod install_args;
 pub mod output;
 pub mod run_args;
+pub mod uninstall_args;

@@ -1,5 +1,6 @@
 //! One verb a file: its arguments and its run, top to bottom. Here: the root parser and dispatch.
 
+mod account;
 mod bind;
 mod completion;
 mod config;
@@ -11,6 +12,7 @@ mod root;
 mod run;
 pub mod session;
 mod tenant;
+mod uninstall;
 mod usage;
 mod version;
 

@@ -13,6 +13,7 @@ use crate::{
         help_args::HelpArgs,
         install_args::InstallArgs,
         run_args::RunArgs,
+        uninstall_args::UninstallArgs,
     },
     error::{Error, Exit, Result},
     settings::{self, Settings},
@@ -49,6 +50,7 @@ enum Verb {
     ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
     Bind(Box<BindArgs>),
+    Uninstall(UninstallArgs),
     Version(VersionArgs),
 }
 
@@ -62,6 +64,7 @@ impl Verb {
             Self::ListOperators(args) => args.wants_json(),
             Self::Run(args) => args.wants_json(),
             Self::Bind(args) => args.wants_json(),
+            Self::Uninstall(args) => args.wants_json(),
             Self::Version(args) => args.wants_json(),
         }
     }
@@ -75,6 +78,7 @@ impl Verb {
             Self::ListOperators(args) => args.run(session).await,
             Self::Run(args) => args.run(session).await,
             Self::Bind(args) => args.run(session).await,
+            Self::Uninstall(args) => args.run(session).await,
             Self::Version(args) => args.run(session).await,
         }
     }

@@ -14,4 +14,5 @@ pub mod plan;
 pub mod progress;
 pub mod run;
 pub mod taken;
+pub mod uninstall;
 pub mod version;

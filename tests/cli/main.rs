@@ -26,3 +26,4 @@ mod matrix;
 mod prompts;
 mod run;
 mod run_input;
+mod uninstall;

@@ -70,6 +70,7 @@ impl InstallArgs {
             id: &id,
             instance: &instance,
             take_over: self.take_over,
+            reuse_id: self.reuse_id,
             ignored: &self.ignore_evidence,
             operation: &operation,
         };
@@ -107,11 +108,8 @@ impl InstallArgs {
             since: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             from: None,
             to: Some(instance.to_string()),
+            undo: Some(format!("kctl uninstall -x {}{place}{namespace}", quoted(id))),
             resume: Some(again),
-            undo: Some(format!(
-                "kubectl delete deployment,serviceaccount,role,rolebinding,secret -n {} -l {ID_LABEL}={id} && kubectl delete clusterrole,clusterrolebinding -l {ID_LABEL}={id} && kubectl delete opclaim camel-k.{id}",
-                instance.namespace
-            )),
         }
     }
 
