@@ -32,6 +32,7 @@ unit:
 	$(CARGO) test --quiet --locked --manifest-path $(PEER)
 
 e2e: control-plane
+	@tests/support/shells.sh
 	$(CARGO) test --quiet --test e2e
 
 control-plane: need-go

@@ -47,7 +47,7 @@ pub mod vars {
         (NO_COLOR, "any value: no colour"),
         (TERM, "dumb: no colour, and progress as plain lines"),
         (XDG_CONFIG_HOME, "folder that holds kctl/config.yaml, instead of ~/.config"),
-        (COMPLETE_TIMEOUT, "how long a Tab waits for a slow cluster or credential plugin (default: 700ms)"),
+        (COMPLETE_TIMEOUT, "how long a Tab waits for names from a cluster (default: 700ms)"),
         ("XDG_CACHE_HOME", "folder that holds kctl's completion cache, instead of ~/.cache"),
         ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "proxies, as curl takes them"),
     ];

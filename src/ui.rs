@@ -120,8 +120,8 @@ impl Ui {
 
     /// Help on stdout: `styled` where colour is wanted and shows, else `plain`.
     pub fn help(&self, styled: &str, plain: &str) {
-        let styles = self.manner.color.on(io::stdout().is_terminal() && self.paint);
-        self.data(if styles { styled } else { plain });
+        let in_colour = self.manner.color.on(io::stdout().is_terminal() && self.paint);
+        self.data(if in_colour { styled } else { plain });
     }
 
     /// Whether an error is one JSON object.

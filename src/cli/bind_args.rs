@@ -94,6 +94,10 @@ pub struct BindArgs {
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
     pub dry_run: Option<DryRun>,
 
+    /// Print what changes in each object, line by line
+    #[arg(long, conflicts_with = "output")]
+    pub diff: bool,
+
     /// Print the manifest instead of sending it; no cluster is contacted
     #[arg(short, long, value_name = "FORMAT")]
     pub output: Option<ManifestFormat>,

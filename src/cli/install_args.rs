@@ -121,6 +121,10 @@ pub struct InstallArgs {
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
     pub dry_run: Option<DryRun>,
 
+    /// Print what changes in each object, line by line
+    #[arg(long, conflicts_with = "output")]
+    pub diff: bool,
+
     /// Print the manifests instead of installing; no cluster is contacted
     #[arg(short, long, value_name = "FORMAT", conflicts_with_all = ["wait", "dry_run"])]
     pub output: Option<ManifestFormat>,

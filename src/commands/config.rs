@@ -50,7 +50,7 @@ impl ConfigArgs {
         let place = find(session);
         let mut settings = vec![config_file(session), kubeconfig(session)];
         settings.extend(connection(session, place.as_ref()));
-        settings.extend([operator_id(session, place.as_ref()), color(session), errors(session, args.output)]);
+        settings.extend([operator_id(session, place.as_ref()), color(session), errors(session)]);
         let report = SettingList { settings, warnings: session.ui.warnings() };
         output::print(session.ui, &report, args.output)?;
         Ok(Exit::Done)
@@ -161,10 +161,9 @@ fn color(session: &Session<'_>) -> Setting {
     }
 }
 
-fn errors(session: &Session<'_>, output: OutputArgs) -> Setting {
+fn errors(session: &Session<'_>) -> Setting {
     let word = if session.settings.errors_as_json { "json" } else { "text" };
     match session.settings.errors_source() {
-        _ if output.output == OutputFormat::Json => flag("errors", "json", "--output"),
         Some(source) => sourced("errors", word, &source),
         None => setting("errors", Some(word.to_owned()), "default", None),
     }

@@ -96,8 +96,8 @@ Commands that report take -o table (the default), wide, json, yaml or name. JSON
 kctl.dev/v1alpha1: fields may be added but are never renamed or dropped; a field that is not there is not known; lists
 are there even when empty. --no-headers leaves the line of column names out of a table.
 
-install, run and bind take -o yaml or json to print manifests; no cluster is contacted then. Without it they print a line
-for each object, as integration.camel.apache.org/orders created, configured or unchanged, with (dry run) or
+install, run and bind take -o yaml or json to print manifests; no cluster is contacted then. Without it they print a
+line for each object, as integration.camel.apache.org/orders created, configured or unchanged, with (dry run) or
 (server dry run) behind it where nothing was changed.
 
 An error is a line of text with hints that can be pasted. With -o json, or KCTL_ERRORS=json, it is one JSON object:
@@ -109,8 +109,8 @@ control characters.
 ";
 
 const TENANCY: &str = "\
-Several operators of one kind can live side by side on a cluster: production and canary, or one for each team. Each has an
-operator id, and each resource may carry the id of the operator it belongs to, as an annotation:
+Several operators of one kind can live side by side on a cluster: production and canary, or one for each team. Each has
+an operator id, and each resource may carry the id of the operator it belongs to, as an annotation:
 
   camel.apache.org/operator.id: tenant-a
 
@@ -124,9 +124,9 @@ orphan       a resource with an id that no operator has: nobody takes it, and no
 claim        the object OperatorClaim camel-k.tenant-a. Names of such objects are unique on the cluster, so of two
              installs of one id only one can win (kubectl get opclaim)
 
-kctl install claims the id before it makes anything. kctl run and kctl bind write the id on what they send, check that an
-operator has it and watches the namespace, and take nothing from another owner without --take-over. Where -x is not given
-the id comes from KCTL_OPERATOR_ID, the config file, the namespace's label kctl.dev/operator-id, or is camel-k.
+kctl install claims the id before it makes anything. kctl run and kctl bind write the id on what they send, check that
+an operator has it and watches the namespace, and take nothing from another owner without --take-over. Where -x is not
+given the id comes from KCTL_OPERATOR_ID, the config file, the namespace's label kctl.dev/operator-id, or is camel-k.
 ";
 
 #[cfg(test)]

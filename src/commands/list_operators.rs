@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use clap::Args;
+use std::cmp::Reverse;
+
+use clap::{Args, ValueEnum};
 
 use super::{
     Session, output,
@@ -21,6 +23,7 @@ use crate::{
         evidence::{Evidence, Unseen},
         id,
         operators::{Operator, Unassigned, operators},
+        version,
     },
 };
 
@@ -42,8 +45,52 @@ pub struct ListOperatorsArgs {
     #[arg(long, value_name = "FAMILY", value_parser = family)]
     family: Option<&'static Family>,
 
+    /// Order of the rows (default: family, id, place)
+    #[arg(long, value_name = "COLUMN")]
+    sort_by: Option<Column>,
+
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// `--sort-by`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Column {
+    /// Operator id
+    Id,
+    /// Family
+    Family,
+    /// Namespace
+    Namespace,
+    /// Version, oldest first; unknown ones last
+    Version,
+    /// State
+    State,
+    /// Number of resources, most first; unknown ones last
+    Resources,
+    /// Time of creation, oldest first; unknown ones last
+    Age,
+}
+
+impl Column {
+    /// Sorts; rows that are alike stay in their order.
+    fn sort(self, operators: &mut [Operator]) {
+        match self {
+            Self::Id => operators.sort_by(|a, b| a.id.cmp(&b.id)),
+            Self::Family => operators.sort_by(|a, b| a.family.cmp(b.family)),
+            Self::Namespace => operators.sort_by(|a, b| a.namespace.cmp(&b.namespace)),
+            Self::Version => operators.sort_by_key(|operator| {
+                let version = operator.version.as_deref().and_then(version::parse);
+                (version.is_none(), version)
+            }),
+            Self::State => operators.sort_by_key(|operator| operator.state.as_str()),
+            Self::Resources => operators.sort_by_key(|operator| {
+                let total = operator.resources.as_ref().map(|counted| counted.by_kind.values().sum::<u64>());
+                (total.is_none(), Reverse(total))
+            }),
+            Self::Age => operators.sort_by_key(|operator| (operator.created_at.is_none(), operator.created_at)),
+        }
+    }
 }
 
 impl ListOperatorsArgs {
@@ -69,6 +116,10 @@ impl ListOperatorsArgs {
         let unassigned = Unassigned::count(&evidence.ids, &found, namespace);
         found.retain(|operator| namespace.is_none_or(|namespace| operator.namespace == namespace));
         found.retain(|operator| selected.as_ref().is_none_or(|selected| is_selected(operator, selected)));
+
+        if let Some(column) = self.sort_by {
+            column.sort(&mut found);
+        }
 
         say_unseen(session, &evidence.unseen);
         if found.is_empty() {

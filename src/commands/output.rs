@@ -4,6 +4,7 @@ use crate::{
     cli::output::{OutputArgs, OutputFormat},
     error::Result,
     report::{self, Format, Report},
+    tenancy::plan::Step,
     ui::Ui,
 };
 
@@ -20,5 +21,16 @@ pub fn print(ui: &Ui, report: &impl Report, args: OutputArgs) -> Result<()> {
         OutputFormat::Name => Format::Name,
     };
     ui.data(&report::render(report, format, !args.no_headers)?);
+    Ok(())
+}
+
+/// Prints to stdout what the steps change, line by line.
+///
+/// # Errors
+/// A value that YAML cannot hold; there is none in JSON.
+pub fn print_diff<'a>(ui: &Ui, steps: impl IntoIterator<Item = &'a Step>) -> Result<()> {
+    for preview in steps.into_iter().filter_map(Step::preview) {
+        ui.data(&report::diff::unified(&preview)?);
+    }
     Ok(())
 }

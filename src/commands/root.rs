@@ -107,7 +107,7 @@ pub fn main() -> ExitCode {
     let parsed = root.try_get_matches_from_mut(arguments).and_then(|matches| Root::from_arg_matches(&matches));
     let early = |loaded: &Settings, color| {
         let errors_as_json = loaded.errors_as_json || typed.wants_json();
-        Ui::new(Manner { errors_as_json, color, ..Manner::default() }, loaded)
+        Ui::new(Manner { color, errors_as_json, ..Manner::default() }, loaded)
     };
     let (settings, Root { global, verb }) = match (loaded, parsed) {
         (loaded, Err(error)) => {
@@ -153,12 +153,24 @@ async fn run(verb: Verb, session: &Session<'_>) -> Result<Exit> {
         complete::forget();
     }
     let Some(cluster) = session.connected() else { return outcome };
-    let outcome = outcome.map_err(|error| error.context(cluster.context()));
+    let outcome = outcome.map_err(|error| with_a_way_on(error.context(cluster.context())));
     if outcome.is_ok() || session.ui.has_applied() {
         let saved = cluster.save();
         return outcome.and_then(|exit| saved.map(|()| exit));
     }
     outcome
+}
+
+/// A hint for what failed on a cluster and has none of its own.
+fn with_a_way_on(error: Error) -> Error {
+    if !error.all_hints().is_empty() {
+        return error;
+    }
+    match error.exit() {
+        Exit::Interrupted => error,
+        Exit::NotAuthorised => error.hint("see what you may do: kubectl auth can-i --list"),
+        _ => error.hint("to see each request: run it again with --verbose --verbose"),
+    }
 }
 
 fn report(ui: &Ui, error: &Error) -> ExitCode {

@@ -28,6 +28,11 @@ pub fn clean_lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
 
+/// Whether a terminal can get the text as it is; tabs and line breaks are fine.
+pub fn is_printable(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, '\n' | '\t') || !is_unsafe(c))
+}
+
 /// Control characters, and those that turn the direction of a line around and so make it read as something else.
 fn is_unsafe(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, text};
 
 /// YAML documents, separated by `---`, with strings quoted as YAML 1.1 readers need it.
 ///
@@ -15,7 +15,13 @@ pub fn yaml(objects: &[Value]) -> Result<String> {
 
 fn one(object: &Value) -> Result<String> {
     let options = serde_saphyr::ser_options! { folded_wrap_chars: 4096 };
-    serde_saphyr::to_string_with_options(object, options).map_err(|error| Error::failed("Yaml", error.to_string()))
+    let yaml = serde_saphyr::to_string_with_options(object, options)
+        .map_err(|error| Error::failed("Yaml", error.to_string()))?;
+    if text::is_printable(&yaml) {
+        return Ok(yaml);
+    }
+    // What a terminal must not get can be escaped everywhere in JSON, which is YAML, too.
+    json(std::slice::from_ref(object)).map(|json| text::escape_controls(&json))
 }
 
 /// One object, or a List of several, as indented JSON.
@@ -39,6 +45,15 @@ pub fn json(objects: &[Value]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_terminal_must_not_get_is_escaped() {
+        let object = json!({"id": "a\u{202e}b", "script": "tabs\tare\nfine"});
+        let text = yaml(std::slice::from_ref(&object)).expect("YAML");
+        assert!(!text.contains('\u{202e}') && text.contains("\\u202e"), "{text}");
+        assert_eq!(serde_saphyr::from_str::<Value>(&text).expect("YAML"), object);
+        assert!(yaml(&[json!({"script": "tabs\tare\nfine\n"})]).expect("YAML").starts_with("script:"));
+    }
 
     #[test]
     fn one_object_is_itself_and_several_are_a_list() {

@@ -4,6 +4,7 @@
 //! formats cannot disagree.
 
 pub mod age;
+pub mod diff;
 pub mod manifest;
 pub mod operation;
 pub mod operators;

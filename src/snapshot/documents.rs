@@ -1,6 +1,6 @@
 //! From the bytes of a file to the objects in it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -104,15 +104,18 @@ struct Identity {
     namespace: Option<String>,
     uid: Option<String>,
     resource_version: Option<String>,
+    labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
 }
 
 fn read_json(text: &str, found: &mut Vec<Found>) -> Result<(), Problem> {
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Head>();
+    let (mut line, mut counted) = (1, 0);
     loop {
-        let from = documents.byte_offset();
-        let rest = text[from..].trim_start();
+        let rest = text[documents.byte_offset()..].trim_start();
         let start = text.len() - rest.len();
-        let line = 1 + text[..start].matches('\n').count();
+        line += text[counted..start].matches('\n').count();
+        counted = start;
         if !rest.is_empty() && !rest.starts_with('{') {
             return Err(foreign(line, "not a mapping"));
         }
@@ -177,12 +180,14 @@ fn one(json: Cow<'_, str>, line: usize, found: &mut Vec<Found>) -> Result<(), Pr
     if api_version.starts_with("kustomize.config.k8s.io/") {
         return Err(Problem::Kustomization);
     }
-    let wrong = || foreign(line, format!("the metadata of a {kind} is wrong"));
     let metadata = metadata.map_or("{}", RawValue::get);
     for part in [metadata, items.map_or("null", RawValue::get)] {
         serde_json::from_str::<Checked>(part).map_err(|error| foreign(line, error.to_string()))?;
     }
-    let identity: Identity = serde_json::from_str(metadata).map_err(|_| wrong())?;
+    let identity: Identity = serde_json::from_str(metadata).map_err(|error| {
+        let text = error.to_string();
+        foreign(line, format!("metadata of a {kind}: {}", text.split(" at line ").next().unwrap_or(&text)))
+    })?;
     let present = |text: Option<String>| text.filter(|text| !text.is_empty());
     let Some(name) = present(identity.name) else {
         return Err(foreign(line, format!("a {kind} without metadata.name")));
@@ -249,6 +254,15 @@ mod tests {
     }
 
     #[test]
+    fn a_long_stream_of_json_objects_is_read_in_one_go() {
+        let lines: String = (0..20_000)
+            .map(|index| format!("{{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{{\"name\":\"p{index}\"}}}}\n"))
+            .collect();
+        let found = read(lines.as_bytes(), false).unwrap();
+        assert_eq!((found.len(), found[19_999].line), (20_000, 20_000));
+    }
+
+    #[test]
     fn an_object_whose_kind_ends_in_list_is_an_object() {
         let yaml = "apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\nitems: [1, 2]\n";
         let found = read(yaml.as_bytes(), false).unwrap();
@@ -262,6 +276,11 @@ mod tests {
             ("a: 1\n", 1, "no apiVersion and kind"),
             ("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n\nfoo: 1\n", 6, "no apiVersion and kind"),
             ("apiVersion: v1\nkind: Pod\nmetadata: {}\n", 1, "a Pod without metadata.name"),
+            (
+                "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {v: 1.0}}\n",
+                1,
+                "metadata of a Pod: invalid type: integer `1`, expected a string",
+            ),
             ("apiVersion: v1\nkind: List\nitems: [{a: 1}]\n", 1, "no apiVersion and kind (item 0 of a list)"),
         ] {
             let why = format!("not a Kubernetes object: {why}");

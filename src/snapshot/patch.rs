@@ -46,6 +46,9 @@ impl Call<'_> {
             return self.set_scale(&scale).map(|scale| Reply::ok(&scale));
         }
         let mut object = patched(live.clone())?;
+        if !object.is_object() {
+            return Err(ApiError::rejected());
+        }
         validate::same_name(self.name(), &object)?;
         self.same_uid(&live, &object)?;
         self.refuse_or_drop_unknown_of_patch(&mut object)?;
@@ -191,6 +194,9 @@ impl Call<'_> {
         let replicas = scale.pointer("/spec/replicas").cloned().unwrap_or_else(|| json!(0));
         let mut at = &mut object;
         for name in paths.spec.split('/').skip(1) {
+            if !at.is_object() {
+                *at = json!({});
+            }
             at = &mut at[name];
         }
         *at = replicas;

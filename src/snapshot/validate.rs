@@ -1,5 +1,8 @@
 //! What makes the server refuse an object before it is stored.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -116,6 +119,31 @@ pub(super) fn same_name(url: &str, object: &Value) -> Result<(), ApiError> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// The maps and lists in metadata must be of strings.
+pub(super) fn metadata(resource: &Resource, object: &Value) -> Result<(), ApiError> {
+    let Some(metadata) = object.get("metadata").filter(|metadata| !metadata.is_null()) else { return Ok(()) };
+    Metadata::deserialize(metadata).map(drop).map_err(|error| {
+        ApiError::bad_request(format!("the metadata of the {} cannot be decoded: {error}", resource.kind))
+    })
+}
+
+/// The types of what metadata holds.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only the types matter")]
+struct Metadata {
+    name: Option<String>,
+    namespace: Option<String>,
+    generate_name: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
+    finalizers: Option<Vec<String>>,
+    owner_references: Option<Vec<BTreeMap<String, Value>>>,
+    managed_fields: Option<Vec<BTreeMap<String, Value>>>,
 }
 
 /// A name must be a DNS subdomain, or a label for namespaces; RBAC objects may have any name that fits a URL.

@@ -44,6 +44,7 @@ impl Call<'_> {
     /// Adds an object, and returns it as it is stored.
     pub(super) fn add(&mut self, mut object: Value, records: Records<'_>) -> Result<Value, ApiError> {
         let resource = Arc::clone(&self.resource);
+        validate::metadata(&resource, &object)?;
         if let Some(namespace) = self.namespace()
             && !self.store.has_namespace(namespace)
         {
@@ -178,6 +179,7 @@ impl Call<'_> {
         if !asked.is_empty() && asked != "0" && asked != meta(live, "resourceVersion") {
             return Err(ApiError::modified(&resource, &name));
         }
+        validate::metadata(&resource, &object)?;
         let forgets = drops_records(&object);
         self.keep_what_is_not_written_here(live, &mut object);
         keep_servers_own(live, &mut object);

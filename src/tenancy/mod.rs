@@ -11,6 +11,7 @@ pub mod operators;
 pub mod ownership;
 pub mod patch;
 pub mod plan;
+pub mod preview;
 pub mod progress;
 pub mod run;
 pub mod taken;

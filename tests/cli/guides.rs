@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::guide::{Guide, LIVE, shell};
+use crate::guide::{Environment, Guide, LIVE, shell};
 
 fn docs() -> Vec<PathBuf> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
@@ -20,7 +20,7 @@ fn check(name: &str) {
         fs::copy(file.path(), folder.path().join(file.file_name())).expect("copied");
     }
     let guide = Guide::read(&root.join("docs").join(name));
-    guide.check(|info| !info.contains(LIVE), |command| shell(command, folder.path(), &[]));
+    guide.check(|info| !info.contains(LIVE), |command| shell(command, folder.path(), Environment::default()));
 }
 
 #[test]

@@ -189,3 +189,37 @@ fn usage() {
     let ran = list(CLUSTER, "--output xml").exits(2);
     assert!(ran.stderr.contains("possible values: table, wide, json, yaml, name"), "{ran}");
 }
+
+#[test]
+fn sorted_by_a_column() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let operator = |id: &str, namespace: &str, image: &str, created: &str| {
+        format!(
+            "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {id}, namespace: {namespace}, \
+             creationTimestamp: '{created}', labels: {{camel.apache.org/component: operator}}}}\nspec: {{replicas: 1, \
+             template: {{spec: {{containers: [{{name: camel-k-operator, image: 'x:{image}', env: [{{name: \
+             WATCH_NAMESPACE, value: ''}}, {{name: KAMEL_OPERATOR_ID, value: {id}}}]}}]}}}}}}\n"
+        )
+    };
+    let cluster = [
+        operator("a", "ns-3", "2.9.1", "2026-01-02T00:00:00Z"),
+        operator("b", "ns-2", "2.10.1", "2026-01-01T00:00:00Z"),
+        operator("c", "ns-1", "fork", "2026-01-03T00:00:00Z"),
+    ];
+    std::fs::write(folder.path().join("cluster.yaml"), cluster.concat()).expect("written");
+    for (column, expected) in [
+        ("id", "a b c"),
+        ("namespace", "c b a"),
+        ("version", "a b c"),
+        ("age", "b a c"),
+        ("state", "a b c"),
+        ("resources", "a b c"),
+        ("family", "a b c"),
+    ] {
+        let line = format!("list-operators --from cluster.yaml -o name --sort-by {column}");
+        let ran = kctl().dir(folder.path()).line(&line).run().succeeds();
+        assert_eq!(ran.stdout.split_whitespace().collect::<Vec<_>>().join(" "), expected, "{column}");
+    }
+    let wrong = kctl().dir(folder.path()).line("list-operators --from cluster.yaml --sort-by versoin").run().exits(2);
+    assert!(wrong.stderr.contains("did you mean 'version'"), "{wrong}");
+}

@@ -10,14 +10,14 @@ mod server;
 #[path = "../support/terminal.rs"]
 mod terminal;
 
-mod exits;
-mod guides;
 #[path = "../support/shells.rs"]
 #[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
 mod shells;
 
 mod bind;
 mod completion;
+mod exits;
+mod guides;
 mod install;
 mod list_operators;
 mod man;
@@ -26,4 +26,5 @@ mod matrix;
 mod prompts;
 mod run;
 mod run_input;
+mod ship;
 mod uninstall;

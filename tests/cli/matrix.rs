@@ -10,6 +10,7 @@ use crate::kctl::{Ran, kctl};
 
 /// How to run each command on the demo cluster. A command that is missing here fails the tests.
 const LINES: &[(&str, &str)] = &[
+    ("bind", "bind -x camel-k -n team-a timer:tick log:info --name ticks"),
     ("completion", "completion bash"),
     ("config view", "config view"),
     ("help", "help tenancy"),
@@ -62,7 +63,7 @@ fn prepared(path: &str) -> TempDir {
 }
 
 fn run(folder: &TempDir, line: &str) -> Ran {
-    kctl().dir(folder.path()).line(line).run()
+    kctl().dir(folder.path()).env("HOME", folder.path()).line(line).run()
 }
 
 fn documents(yaml: &str) -> Vec<Value> {
@@ -70,6 +71,14 @@ fn documents(yaml: &str) -> Vec<Value> {
         .filter(|text| !text.trim().is_empty())
         .map(|text| serde_saphyr::from_str(text).expect("YAML"))
         .collect()
+}
+
+/// The documents without what differs from run to run.
+fn steady(mut documents: Vec<Value>) -> Vec<Value> {
+    for operation in documents.iter_mut().filter_map(|document| document.get_mut("operation")?.as_object_mut()) {
+        operation.retain(|key, _| !matches!(key.as_str(), "id" | "startedAt" | "finishedAt"));
+    }
+    documents
 }
 
 /// The one document, or the items of a List.
@@ -104,7 +113,8 @@ fn each_command_in_each_format() {
         for object in objects(json.clone()) {
             assert!(object["apiVersion"].is_string() && object["kind"].is_string(), "{path}: {object}");
         }
-        assert_eq!(documents(&by_format["yaml"].stdout), objects(json.clone()), "{path}: YAML and JSON say the same");
+        let yaml = documents(&by_format["yaml"].stdout);
+        assert_eq!(steady(yaml), steady(objects(json.clone())), "{path}: YAML and JSON say the same");
         if let Some(table) = by_format.get("table") {
             assert!(json["warnings"].is_array(), "{path} has warnings");
             let wide = &by_format["wide"];
@@ -158,11 +168,16 @@ fn each_writing_command_in_each_dry_run() {
             );
             seen += 1;
         }
+        let with_diff = if command.get_arguments().any(|arg| arg.get_long() == Some("diff")) { " --diff" } else { "" };
+        if !with_diff.is_empty() {
+            let diff = at(&format!("{} --dry-run --diff", line(&path)), "dry.yaml").succeeds();
+            assert!(diff.stdout.contains("--- /dev/null\n+++ ") && diff.stdout.contains(" (dry run)\n"), "{diff}");
+        }
         let done = at(line(&path), "cluster.yaml").succeeds();
         let lines: Vec<String> = done.stdout.lines().map(str::to_owned).collect();
         assert_eq!(promised[0], lines, "{path}: the dry run says what is done");
         assert!(lines.iter().any(|line| line.ends_with(" created") || line.ends_with(" deleted")), "{done}");
-        let again = at(line(&path), "cluster.yaml").succeeds();
+        let again = at(&format!("{}{with_diff}", line(&path)), "cluster.yaml").succeeds();
         assert!(again.stdout.lines().all(|line| line.ends_with(" unchanged")), "{again}");
         let wrong = at(&format!("{} --dry-run=serve", line(&path)), "dry.yaml").exits(2);
         assert!(wrong.stderr.contains("did you mean 'server'"), "{wrong}");

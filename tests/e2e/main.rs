@@ -3,6 +3,8 @@
 #[path = "../support/example_operator.rs"]
 #[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
 mod example_operator;
+#[path = "../support/guide.rs"]
+mod guide;
 #[path = "../support/kctl.rs"]
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod kctl;
@@ -16,9 +18,12 @@ mod testbed;
 mod bind;
 mod completion;
 mod connection;
+mod guides;
 mod harness;
 mod install;
 mod list_operators;
+mod manners;
 mod peer;
 mod run;
 mod snapshot_contract;
+mod uninstall;

@@ -144,11 +144,23 @@ fn expected_code(info: &str) -> i32 {
     words.find(|word| *word == "exits").and_then(|_| words.next()).map_or(0, |code| code.parse().expect("an exit code"))
 }
 
+/// What commands find besides kctl.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Environment<'a> {
+    /// The cluster of live commands.
+    pub kubeconfig: Option<&'a Path>,
+    /// A folder of other programs.
+    pub programs: Option<&'a Path>,
+}
+
 /// Runs a command line in `dir`; `kctl` is the program under test.
-pub fn shell(command: &str, dir: &Path, environment: &[(&str, &Path)]) -> Answer {
+pub fn shell(command: &str, dir: &Path, environment: Environment<'_>) -> Answer {
     let program = Path::new(env!("CARGO_BIN_EXE_kctl"));
-    let mut path = std::ffi::OsString::from(program.parent().expect("a folder"));
-    path.push(":");
+    let mut path = std::ffi::OsString::new();
+    for folder in program.parent().into_iter().chain(environment.programs) {
+        path.push(folder);
+        path.push(":");
+    }
     path.push(std::env::var_os("PATH").unwrap_or_default());
     let output = Command::new("sh")
         .args(["-c", &format!("exec 2>&1; {command}")])
@@ -156,7 +168,7 @@ pub fn shell(command: &str, dir: &Path, environment: &[(&str, &Path)]) -> Answer
         .env_clear()
         .env("PATH", path)
         .env("HOME", dir)
-        .envs(environment.iter().copied())
+        .envs(environment.kubeconfig.map(|path| ("KUBECONFIG", path)))
         .output()
         .expect("a shell");
     Answer { output: String::from_utf8_lossy(&output.stdout).into_owned(), code: output.status.code().unwrap_or(-1) }

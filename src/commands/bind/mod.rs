@@ -76,7 +76,10 @@ impl BindArgs {
         let existing = observed.existing.as_ref();
         tell(ui, midway(decision.id.as_deref(), existing, integration.as_ref()));
         let step = run::step(&wanted, existing, draft.object(target));
-        let written = write::resource(session, cluster, &wanted, existing, step, self.dry_run).await?;
+        let written = {
+            let how = write::How { dry_run: self.dry_run, diff: self.diff };
+            write::resource(session, cluster, &wanted, existing, step, how).await?
+        };
         if self.wait {
             let awaited = Awaited::Pipe(kind, PipeGoal::of(existing, &written, integration.as_ref()));
             let untaken = |outdated| run::untaken(decision.id.as_deref(), &wanted.namespace, &observed, outdated);

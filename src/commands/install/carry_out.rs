@@ -234,8 +234,8 @@ fn explain(error: ApiError, step: &Step) -> Error {
         .hint("to take these fields back, run the command again with --force")
 }
 
-/// Says what would be done; on the server's side every write is checked and nothing kept.
-pub async fn rehearse(cluster: &Cluster, ui: &Ui, plan: &Plan, where_: DryRun) -> Result<Exit> {
+/// All steps of a plan in their order.
+pub fn steps(plan: &Plan) -> Vec<Step> {
     let claim = match &plan.claim {
         ClaimMove::Keep(_) => None,
         ClaimMove::Create(claim) => {
@@ -247,8 +247,13 @@ pub async fn rehearse(cluster: &Cluster, ui: &Ui, plan: &Plan, where_: DryRun) -
     }
     .map(|(claim, write)| Step::new(OPERATOR_CLAIM, None, text(claim.object(), "/metadata/name"), write));
     let steps = plan.foundation.iter().chain(&claim).chain(&plan.kinds).chain(&plan.objects).chain([&plan.deployment]);
+    steps.cloned().collect()
+}
+
+/// Says what would be done; on the server's side every write is checked and nothing kept.
+pub async fn rehearse(cluster: &Cluster, ui: &Ui, plan: &Plan, where_: DryRun) -> Result<Exit> {
     let planned: Vec<&Step> = plan.foundation.iter().chain(&plan.kinds).collect();
-    for step in steps {
+    for step in &steps(plan) {
         let line = match where_ {
             DryRun::Client => format!("{} {} (dry run)", step.label(), foretold(step).word()),
             DryRun::Server => match (needs(step, &planned), cluster.write(step, true).await) {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::{
     cli::install_args::{DryRun, InstallArgs},
     cluster::Cluster,
-    commands::{Session, session::quoted},
+    commands::{Session, output, session::quoted},
     contracts::camel_k,
     error::{Error, Exit, Result},
     manifests::{
@@ -77,6 +77,9 @@ impl InstallArgs {
         let seen = observe::cluster(cluster, &wish, &operator, &self).await?;
         let plan = self.plan(&wish, &operator, &seen)?;
         self.preflight(cluster, &plan).await?;
+        if self.diff {
+            output::print_diff(ui, &carry_out::steps(&plan))?;
+        }
         if let Some(where_) = self.dry_run {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }

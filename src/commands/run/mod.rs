@@ -53,7 +53,10 @@ impl RunArgs {
         };
         let existing = observed.existing.as_ref();
         let step = run::step(&wanted, existing, read.draft.object(target));
-        let written = write::resource(session, cluster, &wanted, existing, step, self.dry_run).await?;
+        let written = {
+            let how = write::How { dry_run: self.dry_run, diff: self.diff };
+            write::resource(session, cluster, &wanted, existing, step, how).await?
+        };
         if self.wait {
             let awaited = Awaited::Integration(Goal::of(existing, &written));
             let untaken = |outdated| run::untaken(decision.id.as_deref(), &wanted.namespace, &observed, outdated);

@@ -10,7 +10,7 @@ use crate::{
         ApiError, Cluster,
         wait_resource::{Awaited, News},
     },
-    commands::{Session, session::quoted},
+    commands::{Session, output, session::quoted},
     contracts::{
         camel_k::OPERATOR_ID,
         kinds::{INTEGRATION, Kind},
@@ -23,6 +23,15 @@ use crate::{
     ui::Ui,
 };
 
+/// How a step is carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Foretell it only.
+    pub dry_run: Option<DryRun>,
+    /// Print what changes.
+    pub diff: bool,
+}
+
 /// Tries to clear a status that its operator changes at the same time.
 const TRIES: u32 = 3;
 
@@ -33,7 +42,7 @@ pub async fn resource(
     wanted: &Wanted,
     existing: Option<&Value>,
     step: Option<Step>,
-    dry_run: Option<DryRun>,
+    how: How,
 ) -> Result<Value> {
     let ui = session.ui;
     let label = format!("{}/{}", wanted.kind.result_name(), wanted.name);
@@ -41,7 +50,10 @@ pub async fn resource(
         ui.result(&format!("{label} {}", Change::Unchanged.word()));
         return Ok(existing.cloned().unwrap_or_default());
     };
-    if let Some(where_) = dry_run {
+    if how.diff {
+        output::print_diff(ui, [&step])?;
+    }
+    if let Some(where_) = how.dry_run {
         let (change, suffix) = match (where_, &step.write) {
             (DryRun::Client, Write::Create { .. }) => (Change::Created, "(dry run)"),
             (DryRun::Client, _) => (Change::Configured, "(dry run)"),

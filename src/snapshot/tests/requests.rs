@@ -1,5 +1,6 @@
 //! Requests on objects.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -300,4 +301,48 @@ fn everything_is_allowed_and_logged() {
     get(&snapshot, "/api/v1/pods?limit=5");
     let requests: Vec<String> = snapshot.requests().iter().map(|r| format!("{} {}", r.method, r.path)).collect();
     assert_eq!(requests, [format!("POST {path}"), "GET /api/v1/pods?limit=5".to_owned()]);
+}
+
+/// Bodies that are nearly objects: some fields right, others of any type.
+fn odd() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![Just(json!(null)), Just(json!(1)), Just(json!("a")), Just(json!([])), Just(json!({}))];
+    let any = leaf.prop_recursive(2, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::btree_map("labels|name|finalizers|spec|a", inner.clone(), 0..3)
+                .prop_map(|map| json!(map)),
+            prop::collection::vec(inner, 0..3).prop_map(|items| json!(items)),
+        ]
+    });
+    let field = "metadata|spec|status|data|kind|apiVersion|items|path|op|value|preconditions";
+    prop_oneof![
+        4 => prop::collection::btree_map(field, any.clone(), 0..5).prop_map(|map| json!(map)),
+        1 => any.clone(),
+        1 => any.prop_map(|value| json!([{"op": "replace", "path": "", "value": value}])),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_request_breaks_the_service(bodies in prop::collection::vec((0_usize..6, 0_usize..6, odd()), 1..12)) {
+        let snapshot = Snapshot::empty();
+        post(&snapshot, CRDS, &crd());
+        post(&snapshot, MAPS, &map("a", json!({"k": "v"})));
+        post(&snapshot, WIDGETS, &widget("a", json!({"id": "x"})));
+        let paths = [format!("{MAPS}/a"), MAPS.into(), format!("{WIDGETS}/a"), format!("{WIDGETS}/a/status"),
+            format!("{WIDGETS}/a/scale"), "/api/v1/namespaces".into()];
+        for (path, way, body) in bodies {
+            let path = &paths[path];
+            let answer = match way {
+                0 => post(&snapshot, path, &body),
+                1 => put(&snapshot, path, &body),
+                2 => patch(&snapshot, path, MERGE, &body),
+                3 => patch(&snapshot, &format!("{path}?fieldManager=m&force=true"), APPLY, &body),
+                4 => patch(&snapshot, path, "application/json-patch+json", &body),
+                _ => delete(&snapshot, path, &body),
+            };
+            prop_assert!(answer.code >= 200 && answer.code < 600);
+            prop_assert!(get(&snapshot, MAPS).body["items"].is_array());
+            prop_assert!(get(&snapshot, WIDGETS).body["items"].is_array());
+        }
+    }
 }

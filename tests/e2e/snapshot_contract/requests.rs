@@ -152,6 +152,8 @@ fn creates() -> Vec<Step> {
         post(MAPS, &with("namespace", "other")),
         post(MAPS, &with("resourceVersion", "5")),
         post(MAPS, &with("uid", "5")),
+        post(MAPS, &json!({"metadata": {"name": "odd", "labels": {"x": 1}}})).compare(Compare::Reason),
+        post(MAPS, &json!({"metadata": {"name": "odd", "finalizers": "x"}})).compare(Compare::Reason),
         step("POST", MAPS, JSON, "{nope").compare(Compare::Reason),
         step("POST", MAPS, JSON, "").compare(Compare::Reason),
         post("/api/v1/configmaps", &map("c", json!({}))),
@@ -379,6 +381,11 @@ fn custom() -> Vec<Step> {
         post(WIDGETS, &json!({"apiVersion": "contract.kctl.dev/v2", "kind": "Widget", "metadata": {"name": "b"}})),
         post(WIDGETS, &json!({"apiVersion": "contract.kctl.dev/v1", "kind": "Wodget", "metadata": {"name": "b"}})),
         post(WIDGETS, &json!({"metadata": {"name": "b"}})).compare(Compare::Reason),
+        post(
+            WIDGETS,
+            &json!({"apiVersion": "contract.kctl.dev/v1", "kind": "Widget", "metadata": {"name": "b", "labels": {"x": 1}}}),
+        )
+        .compare(Compare::Reason),
         post(WIDGETS, &widget("", json!({"id": "x"}))),
         post(WIDGETS, &widget("Bad_N", json!({"id": "x"}))),
         get("/apis/contract.kctl.dev/v1/namespaces/default/widgets"),
