@@ -7,13 +7,16 @@ use crate::{
     terminal::Terminal,
 };
 
-/// Each file of src/ that asks, and a command on the demo cluster that makes it ask.
-const PROMPTS: &[(&str, &str)] = &[("commands/install/tenants.rs", "install -x tenant-b -n team-b")];
+/// Each file of src/ that asks, a command on the demo cluster that makes it ask, and what it says when it was done.
+const PROMPTS: &[(&str, &str, &str)] = &[
+    ("commands/install/tenants.rs", "install -x tenant-b -n team-b", "created"),
+    ("commands/uninstall/mod.rs", "uninstall -x tenant-a", "deleted"),
+];
 
-/// What is typed, what it ends with, and what is said.
+/// What is typed, what it ends with, and what is said; empty for the words of the command.
 const ANSWERS: &[(&str, i32, &str)] = &[
-    ("y\r", 0, "created"),
-    ("Yes\r", 0, "created"),
+    ("y\r", 0, ""),
+    ("Yes\r", 0, ""),
     ("n\r", 3, "not confirmed; nothing was changed"),
     ("\r", 3, "not confirmed; nothing was changed"),
     ("perhaps\r", 3, "not confirmed; nothing was changed"),
@@ -33,6 +36,10 @@ impl Asking {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("cluster.yaml");
         fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo/cluster.yaml"), &path).expect("copied");
+        if line.starts_with("uninstall") {
+            let first = "install -x tenant-a -n team-a --from cluster.yaml --save cluster.yaml";
+            kctl().dir(folder.path()).line(first).run().succeeds();
+        }
         let before = fs::read_to_string(&path).expect("readable");
         let kctl =
             kctl().dir(folder.path()).line(line).line("--from cluster.yaml --save cluster.yaml").env("TERM", "xterm");
@@ -46,7 +53,7 @@ impl Asking {
 
 #[test]
 fn each_answer_to_each_prompt() {
-    for (file, line) in PROMPTS {
+    for (file, line, done) in PROMPTS {
         for (keys, code, said) in ANSWERS {
             let asking = Asking::new(line);
             let mut terminal = Terminal::new(asking.kctl.command(), 100);
@@ -54,6 +61,7 @@ fn each_answer_to_each_prompt() {
             terminal.send(keys);
             let (seen, ended) = terminal.end();
             assert_eq!(ended, *code, "{file}, {keys:?}:\n{seen}");
+            let said = if said.is_empty() { done } else { said };
             assert!(seen.contains(said), "{file}, {keys:?}:\n{seen}");
             assert!(seen.contains("context snapshot cluster.yaml, server "), "where, before the question:\n{seen}");
             assert_eq!(asking.is_changed(), *code == 0, "{file}, {keys:?}:\n{seen}");
@@ -68,7 +76,7 @@ fn each_answer_to_each_prompt() {
 
 #[test]
 fn without_a_terminal_only_yes_goes_on() {
-    for (_, line) in PROMPTS {
+    for (_, line, _) in PROMPTS {
         let asking = Asking::new(line);
         let mut refused = asking.kctl.command();
         let output = refused.stdin(std::process::Stdio::null()).output().expect("run");
@@ -113,6 +121,6 @@ fn every_prompt_is_here() {
     let mut found = Vec::new();
     find(&src, &mut found);
     found.sort();
-    let named: Vec<String> = PROMPTS.iter().map(|(file, _)| src.join(file).to_string_lossy().into_owned()).collect();
+    let named: Vec<String> = PROMPTS.iter().map(|(file, _, _)| src.join(file).to_string_lossy().into_owned()).collect();
     assert_eq!(found, named);
 }

@@ -133,7 +133,7 @@ fn integrations_move_stay_or_go() {
 
 #[test]
 fn without_rights_nothing_is_written() {
-    let cluster = Cluster::shared();
+    let cluster = Cluster::full();
     let (admin, ops, id) = (cluster.admin(), cluster.namespace("ops"), cluster.unique("kept"));
     kctl().kubeconfig(&admin.kubeconfig).line(&format!("install -x {id} -n {ops}")).run().succeeds();
     let viewer = cluster.user("viewer");
