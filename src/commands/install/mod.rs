@@ -84,7 +84,8 @@ impl InstallArgs {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
         observe::say_unseen(ui, &seen, &id);
-        if !matches!(plan.claim, ClaimMove::Keep(_)) {
+        let begins = !matches!(plan.claim, ClaimMove::Keep(_));
+        if begins {
             tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
         }
         ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
@@ -96,6 +97,9 @@ impl InstallArgs {
         }
         if self.wait {
             carry_out::wait(cluster, ui, &instance, self.timeout).await?;
+        }
+        if begins {
+            seen.say_unclaimed(ui);
         }
         Ok(Exit::Done)
     }
