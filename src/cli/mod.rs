@@ -1,5 +1,6 @@
 //! What may be typed: shared flag groups and value parsers.
 
+pub mod adopt_args;
 pub mod bind_args;
 pub mod complete;
 pub mod global;

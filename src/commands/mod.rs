@@ -1,6 +1,7 @@
 //! One verb a file: its arguments and its run, top to bottom. Here: the root parser and dispatch.
 
 mod account;
+mod adopt;
 mod bind;
 mod completion;
 mod config;

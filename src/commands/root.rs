@@ -7,6 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::{
+        adopt_args::AdoptArgs,
         bind_args::BindArgs,
         complete,
         global::{ColorWhen, GlobalArgs},
@@ -42,6 +43,7 @@ struct Root {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Adopt(AdoptArgs),
     #[command(visible_alias = "completions")]
     Completion(CompletionArgs),
     Config(ConfigArgs),
@@ -59,6 +61,7 @@ impl Verb {
     fn wants_json(&self) -> bool {
         match self {
             Self::Completion(_) | Self::Help(_) => false,
+            Self::Adopt(args) => args.wants_json(),
             Self::Config(args) => args.wants_json(),
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
@@ -72,6 +75,7 @@ impl Verb {
     async fn run(self, session: &Session<'_>) -> Result<Exit> {
         match self {
             Self::Completion(args) => Ok(args.run(session)),
+            Self::Adopt(args) => args.run(session).await,
             Self::Config(args) => args.run(session),
             Self::Help(args) => args.run(session, command()),
             Self::Install(args) => args.run(session).await,

@@ -1,5 +1,6 @@
 //! The rules, pure: ids, operators from evidence, ownership, claims, plans.
 
+pub mod adopt;
 pub mod bind;
 pub mod claim;
 pub mod env;

@@ -14,6 +14,7 @@ mod terminal;
 #[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
 mod shells;
 
+mod adopt;
 mod bind;
 mod completion;
 mod exits;

@@ -10,6 +10,7 @@ use crate::kctl::{Ran, kctl};
 
 /// How to run each command on the demo cluster. A command that is missing here fails the tests.
 const LINES: &[(&str, &str)] = &[
+    ("adopt", "adopt camel-k"),
     ("bind", "bind -x camel-k -n team-a timer:tick log:info --name ticks"),
     ("completion", "completion bash"),
     ("config view", "config view"),
