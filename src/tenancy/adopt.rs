@@ -165,8 +165,8 @@ mod tests {
         assert_eq!(told(&[hidden], &[]).as_deref(), Some("its id cannot be read"));
         assert!(told(&[operator("A_b", "ops", None)], &[]).is_some());
         assert!(told(&[external], &[]).is_some());
-        assert!(told(&[one.clone()], &[claim("a", "alt", None)]).is_some());
-        assert!(told(&[one.clone()], &[claim("a", "ops", Some(""))]).is_some());
+        assert!(told(std::slice::from_ref(&one), &[claim("a", "alt", None)]).is_some());
+        assert!(told(std::slice::from_ref(&one), &[claim("a", "ops", Some(""))]).is_some());
         assert_eq!(verdicts(&[missing], &[], Timestamp::UNIX_EPOCH), BTreeMap::new());
         let mut claimed = one;
         claimed.claimed = true;

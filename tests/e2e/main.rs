@@ -15,6 +15,7 @@ mod shells;
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod testbed;
 
+mod adopt;
 mod bind;
 mod completion;
 mod connection;

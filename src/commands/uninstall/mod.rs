@@ -8,22 +8,19 @@ mod plan;
 use std::collections::BTreeSet;
 
 use crate::{
-    cli::uninstall_args::UninstallArgs,
+    cli::{install_args::DryRun, uninstall_args::UninstallArgs},
     cluster::{Cluster, access::Right},
     commands::{
         Session,
         account::{Account, rfc3339},
         session::quoted,
     },
-    contracts::{
-        camel_k,
-        kinds::{Kind, OPERATOR_CLAIM},
-    },
+    contracts::{camel_k, kinds::OPERATOR_CLAIM},
     error::{Error, Exit, ObjectRef, Result},
     tenancy::{
         claim::{self, Operation},
         id::{self, OperatorId},
-        ownership::Locks,
+        plan::Step,
         uninstall::{self, Assigned, Deed, Fate, UNINSTALL},
     },
 };
@@ -62,7 +59,7 @@ impl UninstallArgs {
             account.end("unchanged", cluster.server_time())?;
             return Ok(Exit::Done);
         }
-        if self.dry_run.is_none() || self.dry_run == Some(crate::cli::install_args::DryRun::Server) {
+        if self.dry_run.is_none() || self.dry_run == Some(DryRun::Server) {
             rights(cluster, &plan).await?;
         }
         if let Some(rehearsal) = self.dry_run {
@@ -153,7 +150,7 @@ impl UninstallArgs {
             ))
             .hint(format!("ask an admin of the cluster, or leave them as they are: kctl uninstall -x {id} --leave")));
         }
-        let locks: Locks = plan::locks(cluster, &found).await?;
+        let locks = plan::locks(cluster, &found).await?;
         let assigned = uninstall::assigned(id, found, &seen.known, &locks);
         plan::check_target(seen, id, fate, &assigned, &locks)?;
         let stranded = assigned.iter().filter(|one| one.is_stranded()).count();
@@ -194,20 +191,16 @@ async fn rights(cluster: &Cluster, plan: &Plan) -> Result<()> {
         .deletes()
         .map(|step| Right::on("delete", &step.kind, step.namespace.as_deref(), Some(&step.name)))
         .collect();
-    let on = |one: &Assigned, verb| {
-        let resource = &one.found.resource;
-        (verb, resource.kind, resource.namespace.clone())
-    };
-    let tenants: BTreeSet<(&'static str, String)> = BTreeSet::new();
-    let mut asked = tenants;
+    let mut asked = BTreeSet::new();
     for (one, deed) in &plan.resources {
-        let (verb, kind, namespace): (&'static str, Kind, String) = match deed {
-            Deed::Stamp => on(one, "patch"),
-            Deed::Delete => on(one, "delete"),
+        let verb = match deed {
+            Deed::Stamp => "patch",
+            Deed::Delete => "delete",
             Deed::Keep => continue,
         };
-        if asked.insert((verb, kind.path(Some(&namespace), None))) {
-            rights.push(Right::on(verb, &kind, Some(&namespace), None));
+        let (kind, namespace) = (&one.found.resource.kind, one.found.resource.namespace.as_str());
+        if asked.insert((verb, kind.path(Some(namespace), None))) {
+            rights.push(Right::on(verb, kind, Some(namespace), None));
         }
     }
     if let Some(begun) = &plan.begun {
@@ -242,18 +235,18 @@ fn describe(cluster: &Cluster, id: &str, fate: &Fate, assigned: &[Assigned], pla
         Fate::Move(to) => lines.push(format!("  {} resources move to operator {to}", touched.len())),
         Fate::Delete => lines.push(format!("  {} resources ARE DELETED", touched.len())),
         Fate::Leave => {
-            lines.push(format!("  {} resources stay without an operator; the id stays reserved", kept.len()))
+            lines.push(format!("  {} resources stay without an operator; the id stays reserved", kept.len()));
         }
         Fate::Unsaid => {}
     }
     if !kept.is_empty() && *fate != Fate::Leave {
         lines.push(format!("  {} resources stay as they are", kept.len()));
     }
-    let places = |step: &crate::tenancy::plan::Step| {
+    let told = |step: &Step| {
         let place = step.namespace.as_ref().map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
         format!("  delete {}{place}", step.label())
     };
-    lines.extend(plan.deletes().map(places));
+    lines.extend(plan.deletes().map(told));
     lines.join("\n")
 }
 

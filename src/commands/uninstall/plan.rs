@@ -71,7 +71,14 @@ impl Plan {
 /// # Errors
 /// The namespace holds no instance of the id, or the active one while others wait (exit 3 and 5).
 pub fn standby(seen: &Seen, id: &str, namespace: Option<&str>) -> Result<Option<Instance>> {
-    let (Some(namespace), Some(claim)) = (namespace, &seen.claim) else { return Ok(None) };
+    let Some(namespace) = namespace else { return Ok(None) };
+    let Some(claim) = &seen.claim else {
+        let elsewhere = seen.own.iter().filter(|(kind, _)| *kind == DEPLOYMENT).map(|(_, object)| place_of(object));
+        return match elsewhere.filter_map(|(place, _)| place).find(|place| *place != namespace) {
+            Some(place) => Err(not_here(id, namespace, &format!("one is in namespace {place}"), place)),
+            None => Ok(None),
+        };
+    };
     let (active, standbys) = (claim.active(), claim.standbys());
     if let Some(standby) = standbys.iter().find(|standby| standby.namespace == namespace) {
         return Ok(Some(standby.clone()));
@@ -83,13 +90,16 @@ pub fn standby(seen: &Seen, id: &str, namespace: Option<&str>) -> Result<Option<
         )
         .hint(format!("remove all instances: kctl uninstall -x {id}"))
         .hint(format!("make another one active first: kctl switch-active {} -x {id}", standbys[0].namespace))),
-        Some(active) if active.namespace != namespace => Err(Error::not_found(
-            "NotHere",
-            format!("operator id {id} has no instance in namespace {namespace}; {active} is active"),
-        )
-        .hint(format!("kctl uninstall -x {id} -n {}", active.namespace))),
+        Some(active) if active.namespace != namespace => {
+            Err(not_here(id, namespace, &format!("{active} is active"), &active.namespace))
+        }
         _ => Ok(None),
     }
+}
+
+fn not_here(id: &str, namespace: &str, instead: &str, place: &str) -> Error {
+    Error::not_found("NotHere", format!("operator id {id} has no instance in namespace {namespace}; {instead}"))
+        .hint(format!("kctl uninstall -x {id} -n {place}"))
 }
 
 /// Refuses what kctl did not install, and Deployments that answer to another id than their label says.
@@ -260,9 +270,12 @@ fn delete((kind, object): &Object) -> Step {
     Step::new(*kind, namespace, name, Write::Delete { uid: uid.to_owned() })
 }
 
+/// Whether a tie is of a group.
+type IsTie = fn(&Tie) -> bool;
+
 /// The assigned resources, for people: those with the id, and those without one apart.
 pub fn describe(id: &str, resources: &[Assigned]) -> Vec<String> {
-    let groups: [(&str, fn(&Tie) -> bool); 4] = [
+    let groups: [(&str, IsTie); 4] = [
         ("carry its id", |tie| *tie == Tie::Id),
         ("carry no id, and it alone takes them", |tie| *tie == Tie::Rule),
         ("carry no id, and it may take them: that depends on what is not known", |tie| *tie == Tie::Perhaps),
