@@ -179,6 +179,11 @@ impl Error {
         &self.0.hints
     }
 
+    /// The object the error is about, when there is one.
+    pub fn object_ref(&self) -> Option<&ObjectRef> {
+        self.0.object.as_ref()
+    }
+
     /// The context the error happened in, when one is known.
     pub fn context_name(&self) -> Option<&str> {
         self.0.context.as_deref()

@@ -13,6 +13,7 @@ use crate::{
     contracts::kinds::Kind,
     error::Result,
     report::{ChangeLine, OperationReport},
+    tenancy::switch::pointer::rfc3339,
     ui::Ui,
 };
 
@@ -105,9 +106,4 @@ impl<'a> Account<'a> {
     fn tells_lines(&self) -> bool {
         matches!(self.output.output, OutputFormat::Table | OutputFormat::Wide)
     }
-}
-
-/// A time as objects and reports carry it.
-pub fn rfc3339(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

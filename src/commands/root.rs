@@ -25,7 +25,9 @@ use super::{
     Session,
     completion::CompletionArgs,
     config::ConfigArgs,
+    hints,
     list_operators::ListOperatorsArgs,
+    switch_active::SwitchActiveArgs,
     usage::{self, Typed},
     version::VersionArgs,
 };
@@ -54,6 +56,7 @@ enum Verb {
     Bind(Box<BindArgs>),
     Uninstall(UninstallArgs),
     Version(VersionArgs),
+    SwitchActive(Box<SwitchActiveArgs>),
 }
 
 impl Verb {
@@ -69,6 +72,7 @@ impl Verb {
             Self::Bind(args) => args.wants_json(),
             Self::Uninstall(args) => args.wants_json(),
             Self::Version(args) => args.wants_json(),
+            Self::SwitchActive(args) => args.wants_json(),
         }
     }
 
@@ -84,6 +88,7 @@ impl Verb {
             Self::Bind(args) => args.run(session).await,
             Self::Uninstall(args) => args.run(session).await,
             Self::Version(args) => args.run(session).await,
+            Self::SwitchActive(args) => args.run(session).await,
         }
     }
 }
@@ -157,24 +162,15 @@ async fn run(verb: Verb, session: &Session<'_>) -> Result<Exit> {
         complete::forget();
     }
     let Some(cluster) = session.connected() else { return outcome };
-    let outcome = outcome.map_err(|error| with_a_way_on(error.context(cluster.context())));
+    let outcome = match outcome {
+        Ok(exit) => Ok(exit),
+        Err(error) => Err(hints::complete(error.context(cluster.context()), cluster).await),
+    };
     if outcome.is_ok() || session.ui.has_applied() {
         let saved = cluster.save();
         return outcome.and_then(|exit| saved.map(|()| exit));
     }
     outcome
-}
-
-/// A hint for what failed on a cluster and has none of its own.
-fn with_a_way_on(error: Error) -> Error {
-    if !error.all_hints().is_empty() {
-        return error;
-    }
-    match error.exit() {
-        Exit::Interrupted => error,
-        Exit::NotAuthorised => error.hint("see what you may do: kubectl auth can-i --list"),
-        _ => error.hint("to see each request: run it again with --verbose --verbose"),
-    }
 }
 
 fn report(ui: &Ui, error: &Error) -> ExitCode {

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod preview;
 pub mod progress;
 pub mod run;
+pub mod switch;
 pub mod taken;
 pub mod uninstall;
 pub mod version;

@@ -211,6 +211,8 @@ fn mistyped_words_are_met_with_the_nearest() {
         ("list-operators --family camelk --from cluster.yaml", "did you mean camel-k?"),
         ("help exitcodes", "did you mean: kctl help exit-codes"),
         ("help config veiw", "did you mean: kctl help config view"),
+        ("install -x tenant-a -n tema-a --from cluster.yaml", "did you mean -n team-a?"),
+        ("run hello.yaml -x camel-k -n teama --from cluster.yaml", "did you mean -n team-a?"),
         ("run hello.yaml -x camelk --from cluster.yaml", "camel-k"),
     ] {
         let ran = kctl().dir(DEMO.as_ref()).line(line).run();

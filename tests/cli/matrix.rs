@@ -22,6 +22,9 @@ const LINES: &[(&str, &str)] = &[
     ("version", "version"),
 ];
 
+/// Commands that need operators at work, which no snapshot has.
+const LIVE: &[&str] = &["switch-active"];
+
 fn commands() -> Vec<(String, Command)> {
     fn leaves(command: &Command, path: &str, found: &mut Vec<(String, Command)>) {
         for sub in command.get_subcommands() {
@@ -95,7 +98,7 @@ fn objects(json: Value) -> Vec<Value> {
 #[test]
 fn each_command_in_each_format() {
     let mut seen = 0;
-    for (path, command) in commands() {
+    for (path, command) in commands().into_iter().filter(|(path, _)| !LIVE.contains(&path.as_str())) {
         let line = line(&path);
         let folder = prepared(&path);
         let formats = values(&command, "output");
@@ -143,7 +146,7 @@ fn each_writing_command_in_each_dry_run() {
     let mut seen = 0;
     for (path, command) in commands() {
         let modes = values(&command, "dry-run");
-        if modes.is_empty() {
+        if modes.is_empty() || LIVE.contains(&path.as_str()) {
             continue;
         }
         let folder = prepared(&path);

@@ -27,4 +27,6 @@ mod manners;
 mod peer;
 mod run;
 mod snapshot_contract;
+mod switch_camel;
+mod switch_tigera;
 mod uninstall;

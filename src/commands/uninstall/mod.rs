@@ -10,17 +10,14 @@ use std::collections::BTreeSet;
 use crate::{
     cli::{install_args::DryRun, uninstall_args::UninstallArgs},
     cluster::{Cluster, access::Right},
-    commands::{
-        Session,
-        account::{Account, rfc3339},
-        session::quoted,
-    },
+    commands::{Session, account::Account, session::quoted},
     contracts::{camel_k, kinds::OPERATOR_CLAIM},
     error::{Error, Exit, ObjectRef, Result},
     tenancy::{
         claim::{self, Operation},
         id::{self, OperatorId},
         plan::Step,
+        switch::pointer::rfc3339,
         uninstall::{self, Assigned, Deed, Fate, UNINSTALL},
     },
 };

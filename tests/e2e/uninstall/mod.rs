@@ -173,3 +173,29 @@ fn a_namespace_that_is_gone_is_no_obstacle() {
     assert!(ran.stdout.contains(&format!("clusterrole.rbac.authorization.k8s.io/kctl-camel-k-{id} deleted")), "{ran}");
     assert_eq!(cluster.find(&claim(&id)), None);
 }
+
+#[test]
+fn a_standby_goes_alone_and_an_active_instance_not_before_it() {
+    let cluster = Cluster::shared();
+    let (admin, ops, alt, id) =
+        (cluster.admin(), cluster.namespace("ops"), cluster.namespace("alt"), cluster.unique("pair"));
+    let run = |line: &str| kctl().kubeconfig(&admin.kubeconfig).line(line).run();
+    run(&format!("install -x {id} -n {ops} --yes")).succeeds();
+    run(&format!("install -x {id} -n {alt} --standby --yes")).succeeds();
+    let of = |namespace: &str| {
+        everything(cluster)
+            .into_iter()
+            .filter(|(path, _)| path.contains(&format!(" {namespace}/")) && path.contains(&id))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let before: Vec<String> = of(&ops).into_keys().filter(|path| !path.contains(&alt)).collect();
+    run(&format!("uninstall -x {id} -n {ops} --yes")).exits(3);
+    run(&format!("uninstall -x {id} -n {alt} --yes")).succeeds();
+    assert_eq!(of(&alt), BTreeMap::new());
+    assert_eq!(of(&ops).into_keys().collect::<Vec<_>>(), before);
+    let claim = cluster.get(&claim(&id));
+    assert_eq!((&claim["spec"]["active"]["namespace"], &claim["spec"]["standbys"]), (&json!(ops), &json!([])));
+    assert_eq!(claim["spec"].get("operation"), None);
+    run(&format!("uninstall -x {id} -n {ops} --yes")).succeeds();
+    assert_eq!(of(&ops), BTreeMap::new());
+}
