@@ -152,7 +152,7 @@ enum Source {
 /// Where the values of an argument of a verb come from; `None` when only the user knows, or the definition itself says it.
 fn source(verb: &str, argument: &str) -> Option<Source> {
     Some(match (verb, argument) {
-        (_, "operator_id") => Source::Ask(Question::OperatorIds),
+        (_, "operator_id" | "move_to") => Source::Ask(Question::OperatorIds),
         (_, "namespace" | "watch_namespace" | "like") | ("switch-active", "target") => {
             Source::Ask(Question::Namespaces)
         }

@@ -110,6 +110,10 @@ pub struct InstallArgs {
     #[arg(long, help_heading = "Id")]
     pub take_over: bool,
 
+    /// Use an id again whose operator was removed while its resources were left
+    #[arg(long, help_heading = "Id")]
+    pub reuse_id: bool,
+
     /// Add an instance that waits under an id that is claimed already, with the settings of the active one unless said
     /// otherwise; kctl switch-active makes it the active one
     #[arg(long, help_heading = "Id", conflicts_with_all = ["take_over", "output"])]

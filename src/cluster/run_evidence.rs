@@ -12,6 +12,7 @@ use crate::{
     },
     error::{Error, Result},
     tenancy::{
+        adopt::COMPLETE,
         evidence::{ClaimFacts, Coverage, DeploymentFacts, Evidence},
         operators::operators,
         run::{Observed, operator_id},
@@ -22,8 +23,6 @@ use super::{ApiError, Call, Cluster, ListOptions};
 
 /// Label of a namespace with the id of the operator that its resources are for.
 const NAMESPACE_ID: &str = "kctl.dev/operator-id";
-/// Annotation of a claim that says that every operator of the family has one.
-const CLAIMS_COMPLETE: &str = "kctl.dev/claims-complete";
 
 /// What was seen for a run or a binding.
 #[derive(Clone, Debug)]
@@ -109,7 +108,7 @@ fn evidence(deployments: Option<Vec<Value>>, claims: &[Value]) -> Evidence {
 }
 
 fn is_complete(claim: &Value) -> bool {
-    let marked = claim.pointer("/metadata/annotations").is_some_and(|map| map[CLAIMS_COMPLETE] == "true");
+    let marked = claim.pointer("/metadata/annotations").is_some_and(|map| map[COMPLETE] == "true");
     marked && claim.pointer("/spec/family").is_some_and(|family| family == camel_k::NAME)
 }
 
@@ -147,7 +146,7 @@ mod tests {
     #[test]
     fn claims_tell_which_are_complete_and_renamed() {
         let claim = |family: &str, id: &str, complete: &str| {
-            json!({"metadata": {"name": format!("{family}.{id}"), "annotations": {CLAIMS_COMPLETE: complete}},
+            json!({"metadata": {"name": format!("{family}.{id}"), "annotations": {COMPLETE: complete}},
                 "spec": {"family": family, "id": id}})
         };
         assert!(is_complete(&claim("camel-k", "a", "true")));

@@ -1,5 +1,7 @@
 //! One verb a file: its arguments and its run, top to bottom. Here: the root parser and dispatch.
 
+mod account;
+mod adopt;
 mod bind;
 mod completion;
 mod config;
@@ -13,6 +15,7 @@ mod run;
 pub mod session;
 mod switch_active;
 mod tenant;
+mod uninstall;
 mod usage;
 mod version;
 

@@ -7,12 +7,14 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::{
+        adopt_args::AdoptArgs,
         bind_args::BindArgs,
         complete,
         global::{ColorWhen, GlobalArgs},
         help_args::HelpArgs,
         install_args::InstallArgs,
         run_args::RunArgs,
+        uninstall_args::UninstallArgs,
     },
     error::{Error, Exit, Result},
     settings::{self, Settings},
@@ -43,6 +45,7 @@ struct Root {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Adopt(AdoptArgs),
     #[command(visible_alias = "completions")]
     Completion(CompletionArgs),
     Config(ConfigArgs),
@@ -51,6 +54,7 @@ enum Verb {
     ListOperators(ListOperatorsArgs),
     Run(Box<RunArgs>),
     Bind(Box<BindArgs>),
+    Uninstall(UninstallArgs),
     Version(VersionArgs),
     SwitchActive(Box<SwitchActiveArgs>),
 }
@@ -60,11 +64,13 @@ impl Verb {
     fn wants_json(&self) -> bool {
         match self {
             Self::Completion(_) | Self::Help(_) => false,
+            Self::Adopt(args) => args.wants_json(),
             Self::Config(args) => args.wants_json(),
             Self::Install(args) => args.wants_json(),
             Self::ListOperators(args) => args.wants_json(),
             Self::Run(args) => args.wants_json(),
             Self::Bind(args) => args.wants_json(),
+            Self::Uninstall(args) => args.wants_json(),
             Self::Version(args) => args.wants_json(),
             Self::SwitchActive(args) => args.wants_json(),
         }
@@ -73,12 +79,14 @@ impl Verb {
     async fn run(self, session: &Session<'_>) -> Result<Exit> {
         match self {
             Self::Completion(args) => Ok(args.run(session)),
+            Self::Adopt(args) => args.run(session).await,
             Self::Config(args) => args.run(session),
             Self::Help(args) => args.run(session, command()),
             Self::Install(args) => args.run(session).await,
             Self::ListOperators(args) => args.run(session).await,
             Self::Run(args) => args.run(session).await,
             Self::Bind(args) => args.run(session).await,
+            Self::Uninstall(args) => args.run(session).await,
             Self::Version(args) => args.run(session).await,
             Self::SwitchActive(args) => args.run(session).await,
         }

@@ -205,6 +205,15 @@ impl Claim {
         Self(next)
     }
 
+    /// The claim of an id that was given up, held again.
+    pub fn reuse(&self, by: &Instance, operation: &Operation) -> Self {
+        let mut next = self.take_over(by, operation).0;
+        if let Some(spec) = next["spec"].as_object_mut() {
+            spec.remove("renamedTo");
+        }
+        Self(next)
+    }
+
     /// The claim after its operation: the Deployment's uid noted, the operation moved to the history.
     pub fn finish(&self, deployment_uid: &str, now: Timestamp) -> Self {
         let mut next = self.0.clone();

@@ -59,6 +59,8 @@ pub struct Wish<'a> {
     pub instance: &'a Instance,
     /// Take the id from a holder that is gone.
     pub take_over: bool,
+    /// Use an id that was given up with its resources left.
+    pub reuse_id: bool,
     /// Wait under an id that another instance holds.
     pub standby: bool,
     /// Evidence the admin overrules.
@@ -117,13 +119,20 @@ pub fn claim_move(
         .hint(format!("to change the standby: kctl install -x {} -n {} --standby", wish.id, wish.instance.namespace))
         .hint(format!("to make it active: kctl switch-active {} -x {}", wish.instance.namespace, wish.id))),
         (Standing::Busy(operation), _) => Err(busy(wish.id, &operation).object(object)),
+        (Standing::Tombstone(to), Some(claim)) if to.is_empty() && wish.reuse_id && claim.operation().is_none() => {
+            refuse_rivals(wish, &rivals(wish, known, now))?;
+            Ok(ClaimMove::Swap(claim.reuse(wish.instance, wish.operation)))
+        }
         (Standing::Tombstone(to), _) => {
             let message = if to.is_empty() {
                 format!("operator id {} was given up and its resources were left under it", wish.id)
             } else {
                 format!("operator id {} was renamed to {to}", wish.id)
             };
-            Err(Error::refused("IdRetired", message).object(object).hint("choose another id"))
+            let reuse = to.is_empty().then(|| {
+                format!("to take its resources: kctl install -x {} -n {} --reuse-id", wish.id, wish.instance.namespace)
+            });
+            Err(Error::refused("IdRetired", message).object(object).hint("choose another id").hints(reuse))
         }
         (Standing::Held(active), Some(claim)) if wish.take_over => {
             if let Some(Holder::There(why)) = holder {
@@ -174,7 +183,8 @@ fn join(wish: &Wish<'_>, claim: Option<&Claim>) -> Result<ClaimMove> {
     }
 }
 
-fn busy(id: &str, operation: &Operation) -> Error {
+/// The refusal to touch an id while an operation on it is under way.
+pub fn busy(id: &str, operation: &Operation) -> Error {
     let mut error = Error::refused(
         "OperationUnderWay",
         format!("an operation on operator id {id} is under way: {} since {}", operation.kind, operation.since),
@@ -357,6 +367,7 @@ mod tests {
             id: "a",
             instance: &Instance::new("ops", "a-operator"),
             take_over,
+            reuse_id: false,
             standby: false,
             ignored: &[("seeded".to_owned(), "ignored".to_owned())],
             operation: &operation(),

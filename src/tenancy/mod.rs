@@ -1,5 +1,6 @@
 //! The rules, pure: ids, operators from evidence, ownership, claims, plans.
 
+pub mod adopt;
 pub mod bind;
 pub mod change;
 pub mod claim;
@@ -18,4 +19,5 @@ pub mod run;
 pub mod stale;
 pub mod switch;
 pub mod taken;
+pub mod uninstall;
 pub mod version;

@@ -14,6 +14,7 @@ mod terminal;
 #[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
 mod shells;
 
+mod adopt;
 mod bind;
 mod completion;
 mod exits;
@@ -27,3 +28,4 @@ mod prompts;
 mod run;
 mod run_input;
 mod ship;
+mod uninstall;

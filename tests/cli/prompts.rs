@@ -7,20 +7,21 @@ use crate::{
     terminal::Terminal,
 };
 
-/// Each file of src/ that asks, and a command on the demo cluster that makes it ask.
-const PROMPTS: &[(&str, &str)] = &[
-    ("commands/install/change.rs", "install -x tenant-b -n team-a --operator-version 2.12.0"),
-    ("commands/install/tenants.rs", "install -x tenant-b -n team-b"),
+/// Each file of src/ that asks, a command on the demo cluster that makes it ask, and what it says when it was done.
+const PROMPTS: &[(&str, &str, &str)] = &[
+    ("commands/install/change.rs", "install -x tenant-b -n team-a --operator-version 2.12.0", "created"),
+    ("commands/install/tenants.rs", "install -x tenant-b -n team-b", "created"),
+    ("commands/uninstall/mod.rs", "uninstall -x tenant-a", "deleted"),
 ];
 
-/// Files of src/ whose questions come only on a live cluster; the end-to-end tests answer them.
+/// Files of src/ whose questions come only on a live cluster, where a snapshot cannot stand in.
 const LIVE: &[&str] =
     &["commands/switch_active/camel_k.rs", "commands/switch_active/prove.rs", "commands/switch_active/tigera.rs"];
 
-/// What is typed, what it ends with, and what is said.
+/// What is typed, what it ends with, and what is said; empty for the words of the command.
 const ANSWERS: &[(&str, i32, &str)] = &[
-    ("y\r", 0, "created"),
-    ("Yes\r", 0, "created"),
+    ("y\r", 0, ""),
+    ("Yes\r", 0, ""),
     ("n\r", 3, "not confirmed; nothing was changed"),
     ("\r", 3, "not confirmed; nothing was changed"),
     ("perhaps\r", 3, "not confirmed; nothing was changed"),
@@ -40,6 +41,10 @@ impl Asking {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("cluster.yaml");
         fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo/cluster.yaml"), &path).expect("copied");
+        if line.starts_with("uninstall") {
+            let first = "install -x tenant-a -n team-a --from cluster.yaml --save cluster.yaml";
+            kctl().dir(folder.path()).line(first).run().succeeds();
+        }
         let before = fs::read_to_string(&path).expect("readable");
         let kctl =
             kctl().dir(folder.path()).line(line).line("--from cluster.yaml --save cluster.yaml").env("TERM", "xterm");
@@ -53,7 +58,7 @@ impl Asking {
 
 #[test]
 fn each_answer_to_each_prompt() {
-    for (file, line) in PROMPTS {
+    for (file, line, done) in PROMPTS {
         for (keys, code, said) in ANSWERS {
             let asking = Asking::new(line);
             let mut terminal = Terminal::new(asking.kctl.command(), 100);
@@ -61,6 +66,7 @@ fn each_answer_to_each_prompt() {
             terminal.send(keys);
             let (seen, ended) = terminal.end();
             assert_eq!(ended, *code, "{file}, {keys:?}:\n{seen}");
+            let said = if said.is_empty() { done } else { said };
             assert!(seen.contains(said), "{file}, {keys:?}:\n{seen}");
             assert!(seen.contains("context snapshot cluster.yaml, server "), "where, before the question:\n{seen}");
             assert_eq!(asking.is_changed(), *code == 0, "{file}, {keys:?}:\n{seen}");
@@ -75,7 +81,7 @@ fn each_answer_to_each_prompt() {
 
 #[test]
 fn without_a_terminal_only_yes_goes_on() {
-    for (_, line) in PROMPTS {
+    for (_, line, _) in PROMPTS {
         let asking = Asking::new(line);
         let mut refused = asking.kctl.command();
         let output = refused.stdin(std::process::Stdio::null()).output().expect("run");
@@ -120,7 +126,8 @@ fn every_prompt_is_here() {
     let mut found = Vec::new();
     find(&src, &mut found);
     found.sort();
-    let named = PROMPTS.iter().map(|(file, _)| file).chain(LIVE);
-    let named: Vec<String> = named.map(|file| src.join(file).to_string_lossy().into_owned()).collect();
+    let named = PROMPTS.iter().map(|(file, ..)| file).chain(LIVE);
+    let mut named: Vec<String> = named.map(|file| src.join(file).to_string_lossy().into_owned()).collect();
+    named.sort();
     assert_eq!(found, named);
 }

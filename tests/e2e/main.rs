@@ -15,6 +15,7 @@ mod shells;
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod testbed;
 
+mod adopt;
 mod bind;
 mod completion;
 mod connection;
@@ -28,3 +29,4 @@ mod run;
 mod snapshot_contract;
 mod switch_camel;
 mod switch_tigera;
+mod uninstall;

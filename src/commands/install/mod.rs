@@ -100,6 +100,7 @@ impl InstallArgs {
             id,
             instance: &instance,
             take_over: self.take_over,
+            reuse_id: self.reuse_id,
             standby: self.standby,
             ignored: &self.ignore_evidence,
             operation: &operation,
@@ -116,7 +117,8 @@ impl InstallArgs {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
         observe::say_unseen(ui, &seen, id);
-        if !matches!(plan.claim, ClaimMove::Keep(_) | ClaimMove::Join(_)) {
+        let begins = !matches!(plan.claim, ClaimMove::Keep(_) | ClaimMove::Join(_));
+        if begins {
             tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
         }
         change::ask(cluster, ui, &wish, &operator, &seen).await?;
@@ -137,6 +139,9 @@ impl InstallArgs {
         } else if self.wait {
             carry_out::wait(cluster, ui, &instance, self.timeout).await?;
         }
+        if begins {
+            seen.say_unclaimed(ui);
+        }
         Ok(Exit::Done)
     }
 
@@ -146,24 +151,14 @@ impl InstallArgs {
             if session.global.namespace.is_some() { String::new() } else { format!(" -n {}", instance.namespace) };
         let standby = if self.standby { " --standby" } else { "" };
         let again = format!("kctl install -x {}{standby}{place}{namespace}", quoted(id));
-        let cluster_wide = if self.standby {
-            String::new()
-        } else {
-            format!(
-                " && kubectl delete clusterrole,clusterrolebinding -l {ID_LABEL}={id} && kubectl delete opclaim camel-k.{id}"
-            )
-        };
         Operation {
             id: uuid::Uuid::new_v4().to_string(),
             kind: if self.take_over { "take-over" } else { "install" }.to_owned(),
             since: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             from: None,
             to: Some(instance.to_string()),
+            undo: Some(format!("kctl uninstall -x {}{place}{namespace}", quoted(id))),
             resume: Some(again),
-            undo: Some(format!(
-                "kubectl delete deployment,serviceaccount,role,rolebinding,secret -n {} -l {ID_LABEL}={id}{cluster_wide}",
-                instance.namespace
-            )),
         }
     }
 

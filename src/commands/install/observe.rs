@@ -60,6 +60,20 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Says how many other operators hold no claim: nothing keeps their ids from being used twice.
+    pub fn say_unclaimed(&self, ui: &Ui) {
+        let unclaimed = |known: &&KnownOperator| {
+            known.family == FAMILY.name
+                && known.deployment_uid.is_some()
+                && !known.claimed
+                && known.namespace != self.namespace_name
+        };
+        match self.known.iter().filter(unclaimed).count() {
+            0 => {}
+            count => ui.hint(&format!("operators without a claim: {count}; claim their ids: kctl adopt --all")),
+        }
+    }
+
     /// The step that makes the namespace.
     ///
     /// # Errors
