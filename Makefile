@@ -1,7 +1,7 @@
 # Two commands do all the set-up: `make demo` needs Rust, `make test` needs Rust and Go.
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test control-plane cluster fmt lint unit e2e need-cargo need-go
+.PHONY: help demo test regenerate control-plane cluster fmt lint unit e2e shells need-cargo need-go
 
 CARGO ?= cargo
 # The example operator is a package of its own.
@@ -27,16 +27,22 @@ lint:
 	$(CARGO) clippy --all-targets --quiet -- -D warnings
 	$(CARGO) clippy --all-targets --quiet --locked --manifest-path $(PEER) -- -D warnings
 
-unit:
+unit: shells
 	$(CARGO) test --quiet --lib --bins --test architecture --test cli
 	$(CARGO) test --quiet --locked --manifest-path $(PEER)
 
-e2e: control-plane
-	@tests/support/shells.sh
+e2e: control-plane shells
 	$(CARGO) test --quiet --test e2e
+
+# Writes anew what is generated and checked in: man pages, completion scripts, outputs in the guides.
+regenerate: need-cargo
+	KCTL_UPDATE=1 KCTL_UPDATE_COMPLETIONS=1 $(CARGO) test --quiet --test cli
 
 control-plane: need-go
 	@tests/control-plane/build.sh >/dev/null
+
+shells:
+	@tests/support/shells.sh
 
 cluster: need-cargo control-plane
 	@$(CARGO) run --quiet --example playground

@@ -17,6 +17,14 @@ pub struct InstallArgs {
     #[arg(short = 'x', long, value_name = "ID")]
     pub operator_id: Option<String>,
 
+    /// Family of the operator; tigera needs --like
+    #[arg(long, value_name = "FAMILY", value_parser = ["camel-k", "tigera"], help_heading = "Family")]
+    pub family: Option<String>,
+
+    /// Clone the Tigera operator of this namespace; the clone waits until kctl switch-active makes it the active one
+    #[arg(long, value_name = "NAMESPACE", help_heading = "Family", conflicts_with_all = ["operator_id", "standby", "output"])]
+    pub like: Option<String>,
+
     /// Watch all namespaces (default: only the operator's own)
     #[arg(long, conflicts_with = "watch_namespace", help_heading = "Scope")]
     pub global: bool,
@@ -96,6 +104,11 @@ pub struct InstallArgs {
     /// Take the id from a holder that is gone
     #[arg(long, help_heading = "Id")]
     pub take_over: bool,
+
+    /// Add an instance that waits under an id that is claimed already, with the settings of the active one unless said
+    /// otherwise; kctl switch-active makes it the active one
+    #[arg(long, help_heading = "Id", conflicts_with_all = ["take_over", "output"])]
+    pub standby: bool,
 
     /// Overrule a Deployment or platform that seems to use the id (repeatable)
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = namespaced_name, help_heading = "Id")]

@@ -13,6 +13,7 @@ pub mod request;
 pub mod run_evidence;
 mod stack;
 mod stream;
+pub mod switch;
 pub mod wait;
 pub mod wait_resource;
 

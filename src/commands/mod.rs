@@ -11,6 +11,7 @@ pub mod output;
 mod root;
 mod run;
 pub mod session;
+mod switch_active;
 mod tenant;
 mod usage;
 mod version;

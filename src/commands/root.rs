@@ -25,6 +25,7 @@ use super::{
     config::ConfigArgs,
     hints,
     list_operators::ListOperatorsArgs,
+    switch_active::SwitchActiveArgs,
     usage::{self, Typed},
     version::VersionArgs,
 };
@@ -51,6 +52,7 @@ enum Verb {
     Run(Box<RunArgs>),
     Bind(Box<BindArgs>),
     Version(VersionArgs),
+    SwitchActive(Box<SwitchActiveArgs>),
 }
 
 impl Verb {
@@ -64,6 +66,7 @@ impl Verb {
             Self::Run(args) => args.wants_json(),
             Self::Bind(args) => args.wants_json(),
             Self::Version(args) => args.wants_json(),
+            Self::SwitchActive(args) => args.wants_json(),
         }
     }
 
@@ -77,6 +80,7 @@ impl Verb {
             Self::Run(args) => args.run(session).await,
             Self::Bind(args) => args.run(session).await,
             Self::Version(args) => args.run(session).await,
+            Self::SwitchActive(args) => args.run(session).await,
         }
     }
 }

@@ -88,6 +88,8 @@ pub const SERVICE_ACCOUNT: Kind = core("ServiceAccount", "serviceaccounts", true
 pub const POD: Kind = core("Pod", "pods", true);
 /// `apps/v1` Deployment.
 pub const DEPLOYMENT: Kind = namespaced("apps", "v1", "Deployment", "deployments");
+/// `apps/v1` `DaemonSet`.
+pub const DAEMON_SET: Kind = namespaced("apps", "v1", "DaemonSet", "daemonsets");
 /// `coordination.k8s.io/v1` Lease.
 pub const LEASE: Kind = namespaced("coordination.k8s.io", "v1", "Lease", "leases");
 /// `rbac.authorization.k8s.io/v1` Role.
@@ -103,6 +105,9 @@ pub const CRD: Kind = cluster("apiextensions.k8s.io", "v1", "CustomResourceDefin
 /// `authorization.k8s.io/v1` `SelfSubjectAccessReview`.
 pub const SELF_SUBJECT_ACCESS_REVIEW: Kind =
     cluster("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews");
+/// `authorization.k8s.io/v1` `SubjectAccessReview`.
+pub const SUBJECT_ACCESS_REVIEW: Kind =
+    cluster("authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews");
 /// `kctl.dev/v1alpha1` `OperatorClaim`, kctl's own record of who holds an operator id.
 pub const OPERATOR_CLAIM: Kind = cluster("kctl.dev", "v1alpha1", "OperatorClaim", "operatorclaims");
 /// OLM Subscription.

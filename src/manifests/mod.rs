@@ -15,6 +15,7 @@ pub mod pipe;
 pub mod properties;
 pub mod rbac;
 pub mod sources;
+pub mod tigera;
 pub mod traits;
 pub mod wish;
 

@@ -74,6 +74,10 @@ pub struct Settings {
     pub tolerations: Vec<Value>,
     /// Log level: info, debug, error or a number.
     pub log_level: Option<String>,
+    /// Put behind the names of RBAC objects outside the operator's namespace: another instance of the id has those
+    /// without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rbac_suffix: Option<String>,
 }
 
 impl Settings {
@@ -105,6 +109,7 @@ impl Settings {
             node_selector: merged(self.node_selector, earlier.node_selector),
             tolerations: either(self.tolerations, earlier.tolerations),
             log_level: self.log_level.or(earlier.log_level),
+            rbac_suffix: self.rbac_suffix.or(earlier.rbac_suffix),
         }
     }
 }
@@ -128,7 +133,11 @@ impl Operator<'_> {
 
     /// Name of the cluster-scoped RBAC objects.
     pub fn cluster_name(&self) -> String {
-        format!("kctl-camel-k-{}", self.id)
+        format!("kctl-camel-k-{}{}", self.id, self.suffix())
+    }
+
+    fn suffix(&self) -> String {
+        self.settings.rbac_suffix.as_ref().map(|suffix| format!("-{suffix}")).unwrap_or_default()
     }
 
     /// Name of the Secret with the settings.
@@ -197,7 +206,7 @@ impl Operator<'_> {
             let name = self.cluster_name();
             return vec![self.role("ClusterRole", &name, None), self.binding("ClusterRole", &name, None)];
         }
-        let name = self.name();
+        let name = format!("{}{}", self.name(), self.suffix());
         self.role_namespaces()
             .iter()
             .flat_map(|namespace| {

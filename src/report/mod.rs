@@ -6,6 +6,7 @@
 pub mod age;
 pub mod diff;
 pub mod manifest;
+pub mod operation;
 pub mod operators;
 pub mod settings;
 pub mod table;
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 use crate::error::{Result, text};
 
+pub use operation::{ChangeLine, OperationReport};
 pub use operators::OperatorList;
 pub use settings::SettingList;
 pub use table::Table;

@@ -59,6 +59,8 @@ pub struct Wish<'a> {
     pub instance: &'a Instance,
     /// Take the id from a holder that is gone.
     pub take_over: bool,
+    /// Wait under an id that another instance holds.
+    pub standby: bool,
     /// Evidence the admin overrules.
     pub ignored: &'a [(String, String)],
     /// The operation this run would carry out.
@@ -74,6 +76,8 @@ pub enum ClaimMove {
     Swap(Claim),
     /// It is held already and nothing is under way.
     Keep(Claim),
+    /// Write this, with the instance among the standbys, over the claim that was read, by compare-and-swap.
+    Join(Claim),
 }
 
 /// Decides how the wish may come to hold the id.
@@ -91,6 +95,9 @@ pub fn claim_move(
     now: Timestamp,
 ) -> Result<ClaimMove> {
     let object = ObjectRef::new("OperatorClaim", None, super::claim::name(wish.family, wish.id));
+    if wish.standby {
+        return join(wish, claim).map_err(|error| error.object(object));
+    }
     match (standing(claim, wish.instance), claim) {
         (Standing::Free, None) => {
             refuse_rivals(wish, &rivals(wish, known, now))?;
@@ -106,7 +113,9 @@ pub fn claim_move(
             "IsStandby",
             format!("{} is a standby of operator id {}; {active} is active", wish.instance, wish.id),
         )
-        .object(object)),
+        .object(object)
+        .hint(format!("to change the standby: kctl install -x {} -n {} --standby", wish.id, wish.instance.namespace))
+        .hint(format!("to make it active: kctl switch-active {} -x {}", wish.instance.namespace, wish.id))),
         (Standing::Busy(operation), _) => Err(busy(wish.id, &operation).object(object)),
         (Standing::Tombstone(to), _) => {
             let message = if to.is_empty() {
@@ -134,6 +143,34 @@ pub fn claim_move(
         (Standing::Held(active), claim) => Err(id_taken(wish, &active, claim, known, now).object(object)),
         // A standing other than Free comes from a claim.
         (_, None) => Err(Error::failed("NoClaim", format!("the claim of operator id {} vanished", wish.id))),
+    }
+}
+
+/// Decides how the wish may come to wait under the id.
+fn join(wish: &Wish<'_>, claim: Option<&Claim>) -> Result<ClaimMove> {
+    let id = wish.id;
+    match (standing(claim, wish.instance), claim) {
+        (Standing::Standby(_), Some(claim)) if claim.operation().is_none() => Ok(ClaimMove::Keep(claim.clone())),
+        (Standing::Held(_), Some(claim)) if claim.operation().is_none() => {
+            Ok(ClaimMove::Join(super::switch::standby::add(claim, wish.instance)))
+        }
+        (Standing::Ours, _) => {
+            Err(Error::refused("IsActive", format!("{} is the active instance of operator id {id}", wish.instance))
+                .hint(format!("to change it: kctl install -x {id} -n {}", wish.instance.namespace)))
+        }
+        (Standing::Free, _) => Err(Error::refused(
+            "NotClaimed",
+            format!("operator id {id} is not claimed: there is nothing to stand by for"),
+        )
+        .hint(format!("install it: kctl install -x {id} -n {}", wish.instance.namespace))),
+        (Standing::Tombstone(to), _) => {
+            Err(Error::refused("IdRetired", format!("operator id {id} was renamed or given up ({to})"))
+                .hint("choose another id"))
+        }
+        (_, claim) => match claim.and_then(Claim::operation) {
+            Some(operation) => Err(busy(id, &operation)),
+            None => Err(Error::failed("NoClaim", format!("the claim of operator id {id} vanished"))),
+        },
     }
 }
 
@@ -320,6 +357,7 @@ mod tests {
             id: "a",
             instance: &Instance::new("ops", "a-operator"),
             take_over,
+            standby: false,
             ignored: &[("seeded".to_owned(), "ignored".to_owned())],
             operation: &operation(),
         };

@@ -14,5 +14,6 @@ pub mod plan;
 pub mod preview;
 pub mod progress;
 pub mod run;
+pub mod switch;
 pub mod taken;
 pub mod version;

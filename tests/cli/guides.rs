@@ -44,6 +44,11 @@ fn on_call() {
 }
 
 #[test]
+fn moving_calico() {
+    check("moving-calico.md");
+}
+
+#[test]
 fn settings() {
     check("settings.md");
 }
@@ -51,7 +56,8 @@ fn settings() {
 /// A guide that nobody runs, or a command outside of a `console` block, would rot.
 #[test]
 fn nothing_is_left_out() {
-    let known = ["README", "ci-and-gitops", "on-call", "platform-admin", "settings", "tenant-developer"];
+    let known =
+        ["README", "ci-and-gitops", "moving-calico", "on-call", "platform-admin", "settings", "tenant-developer"];
     for path in docs() {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
         assert!(known.contains(&name.as_str()), "{name} has no test here");

@@ -29,3 +29,5 @@ mod manners;
 mod peer;
 mod run;
 mod snapshot_contract;
+mod switch_camel;
+mod switch_tigera;

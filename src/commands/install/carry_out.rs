@@ -75,6 +75,7 @@ async fn hold(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, wanted: ClaimMove) ->
             (Write::CreateOnly { object: claim.object().clone(), manager: CLAIM_MANAGER }, true)
         }
         ClaimMove::Swap(claim) => (Write::Replace { object: claim.object().clone(), manager: CLAIM_MANAGER }, false),
+        ClaimMove::Join(claim) => return join(cluster, ui, wish, claim).await,
     };
     let step = Step::new(OPERATOR_CLAIM, None, &name, step);
     match cluster.write(&step, false).await {
@@ -100,6 +101,30 @@ async fn hold(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, wanted: ClaimMove) ->
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Adds the instance to those that wait under the id. It may not run, so there is no operation to end.
+async fn join(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, mut wanted: Claim) -> Result<Held> {
+    let name = claim::name(wish.family, wish.id);
+    for _ in 0..SWAPS {
+        let write = Write::Replace { object: wanted.object().clone(), manager: CLAIM_MANAGER };
+        let step = Step::new(OPERATOR_CLAIM, None, &name, write);
+        let error = match cluster.write(&step, false).await {
+            Ok(applied) => {
+                tell(ui, &step, applied.change);
+                return Ok(Held { claim: Claim::read(applied.object), created: false, under_way: false });
+            }
+            Err(error) if error.is_conflict() || error.is_undecided() => error,
+            Err(error) => return Err(error.into()),
+        };
+        let now = observe::read_claim(cluster, &name).await?;
+        match install::claim_move(wish, now.as_ref(), None, &[], cluster.server_time())? {
+            ClaimMove::Keep(claim) => return Ok(Held { claim, created: false, under_way: false }),
+            ClaimMove::Join(claim) => wanted = claim,
+            _ => return Err(error.into()),
+        }
+    }
+    Err(Error::refused("Conflict", format!("the claim of operator id {} keeps being changed by others", wish.id)))
 }
 
 /// Deletes the claim that this very run has made.
@@ -181,7 +206,8 @@ async fn retrying(cluster: &Cluster, step: &Step) -> Result<Applied, ApiError> {
     cluster.write(&step, false).await
 }
 
-async fn write_all(cluster: &Cluster, ui: &Ui, steps: &[Step]) -> Result<()> {
+/// Writes steps in their order, with a line for each.
+pub async fn write_all(cluster: &Cluster, ui: &Ui, steps: &[Step]) -> Result<()> {
     for step in steps {
         let applied = write(cluster, step).await.map_err(|error| explain(error, step))?;
         tell(ui, step, applied.change);
@@ -241,7 +267,7 @@ pub fn steps(plan: &Plan) -> Vec<Step> {
         ClaimMove::Create(claim) => {
             Some((claim, Write::CreateOnly { object: claim.object().clone(), manager: CLAIM_MANAGER }))
         }
-        ClaimMove::Swap(claim) => {
+        ClaimMove::Swap(claim) | ClaimMove::Join(claim) => {
             Some((claim, Write::Replace { object: claim.object().clone(), manager: CLAIM_MANAGER }))
         }
     }
@@ -254,19 +280,31 @@ pub fn steps(plan: &Plan) -> Vec<Step> {
 pub async fn rehearse(cluster: &Cluster, ui: &Ui, plan: &Plan, where_: DryRun) -> Result<Exit> {
     let planned: Vec<&Step> = plan.foundation.iter().chain(&plan.kinds).collect();
     for step in &steps(plan) {
-        let line = match where_ {
-            DryRun::Client => format!("{} {} (dry run)", step.label(), foretold(step).word()),
-            DryRun::Server => match (needs(step, &planned), cluster.write(step, true).await) {
-                (Some(needed), Err(error)) if error.is_not_found() => {
-                    format!("{} (not checked: needs {needed})", step.label())
-                }
-                (_, Ok(applied)) => format!("{} {} (server dry run)", step.label(), applied.change.word()),
-                (_, Err(error)) => return Err(explain(error, step)),
-            },
-        };
-        ui.data(&format!("{line}\n"));
+        ui.data(&format!("{}\n", rehearsed(cluster, step, &planned, where_).await?));
     }
     Ok(Exit::Done)
+}
+
+/// Says what steps would do that do not depend on one another's definitions.
+pub async fn rehearse_steps(cluster: &Cluster, ui: &Ui, steps: &[Step], where_: DryRun) -> Result<Exit> {
+    let planned: Vec<&Step> = steps.iter().collect();
+    for step in steps {
+        ui.data(&format!("{}\n", rehearsed(cluster, step, &planned, where_).await?));
+    }
+    Ok(Exit::Done)
+}
+
+async fn rehearsed(cluster: &Cluster, step: &Step, planned: &[&Step], where_: DryRun) -> Result<String> {
+    Ok(match where_ {
+        DryRun::Client => format!("{} {} (dry run)", step.label(), foretold(step).word()),
+        DryRun::Server => match (needs(step, planned), cluster.write(step, true).await) {
+            (Some(needed), Err(error)) if error.is_not_found() => {
+                format!("{} (not checked: needs {needed})", step.label())
+            }
+            (_, Ok(applied)) => format!("{} {} (server dry run)", step.label(), applied.change.word()),
+            (_, Err(error)) => return Err(explain(error, step)),
+        },
+    })
 }
 
 /// What a write would do, as far as that can be told without the server.

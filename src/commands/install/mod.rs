@@ -4,6 +4,7 @@ mod carry_out;
 mod observe;
 mod render;
 mod tenants;
+mod tigera;
 mod wish;
 
 use jiff::Timestamp;
@@ -48,6 +49,15 @@ impl InstallArgs {
     /// Runs the command.
     pub async fn run(self, session: &Session<'_>) -> Result<Exit> {
         let ui = session.ui;
+        match (self.family.as_deref(), &self.like) {
+            (Some("tigera"), Some(like)) => return tigera::run(&self, session, like).await,
+            (Some("tigera"), None) => {
+                return Err(Error::usage("a Tigera operator is made like a present one: --like NAMESPACE is missing")
+                    .hint("kctl list-operators shows where one is"));
+            }
+            (_, Some(_)) => return Err(Error::usage("--like goes with --family tigera")),
+            _ => {}
+        }
         let id = wish::operator_id(&self, ui)?;
         let named = wish::named_settings(&self)?;
         if let Some(format) = self.output {
@@ -59,7 +69,7 @@ impl InstallArgs {
         }
         let cluster = session.connect().await?;
         let namespace = cluster.namespace().to_owned();
-        let earlier = observe::settings(cluster, &namespace, &id).await?;
+        let earlier = observe::earlier(cluster, &namespace, &id, self.standby).await?;
         let settings = named.over(earlier);
         wish::check(&settings)?;
         let operator = Operator { id: &id, namespace: &namespace, settings: &settings };
@@ -70,6 +80,7 @@ impl InstallArgs {
             id: &id,
             instance: &instance,
             take_over: self.take_over,
+            standby: self.standby,
             ignored: &self.ignore_evidence,
             operation: &operation,
         };
@@ -83,7 +94,7 @@ impl InstallArgs {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
         observe::say_unseen(ui, &seen, &id);
-        if !matches!(plan.claim, ClaimMove::Keep(_)) {
+        if !matches!(plan.claim, ClaimMove::Keep(_) | ClaimMove::Join(_)) {
             tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
         }
         ui.on_interrupt(operation.resume.clone().unwrap_or_default(), operation.undo.clone());
@@ -93,7 +104,9 @@ impl InstallArgs {
                 "without a registry, integrations that need a build wait for ever: kctl install -x {id} -n {namespace} --registry HOST:PORT"
             ));
         }
-        if self.wait {
+        if self.standby {
+            ui.hint(&format!("to make it the active one: kctl switch-active {namespace} -x {id}"));
+        } else if self.wait {
             carry_out::wait(cluster, ui, &instance, self.timeout).await?;
         }
         Ok(Exit::Done)
@@ -103,7 +116,15 @@ impl InstallArgs {
         let place = session.same_place();
         let namespace =
             if session.global.namespace.is_some() { String::new() } else { format!(" -n {}", instance.namespace) };
-        let again = format!("kctl install -x {}{place}{namespace}", quoted(id));
+        let standby = if self.standby { " --standby" } else { "" };
+        let again = format!("kctl install -x {}{standby}{place}{namespace}", quoted(id));
+        let cluster_wide = if self.standby {
+            String::new()
+        } else {
+            format!(
+                " && kubectl delete clusterrole,clusterrolebinding -l {ID_LABEL}={id} && kubectl delete opclaim camel-k.{id}"
+            )
+        };
         Operation {
             id: uuid::Uuid::new_v4().to_string(),
             kind: if self.take_over { "take-over" } else { "install" }.to_owned(),
@@ -112,7 +133,7 @@ impl InstallArgs {
             to: Some(instance.to_string()),
             resume: Some(again),
             undo: Some(format!(
-                "kubectl delete deployment,serviceaccount,role,rolebinding,secret -n {} -l {ID_LABEL}={id} && kubectl delete clusterrole,clusterrolebinding -l {ID_LABEL}={id} && kubectl delete opclaim camel-k.{id}",
+                "kubectl delete deployment,serviceaccount,role,rolebinding,secret -n {} -l {ID_LABEL}={id}{cluster_wide}",
                 instance.namespace
             )),
         }
@@ -124,7 +145,7 @@ impl InstallArgs {
         let claim = install::claim_move(wish, seen.claim.as_ref(), seen.holder.as_ref(), &seen.known, seen.now)?;
         let replicas = match &claim {
             ClaimMove::Keep(claim) => claim.replicas(wish.instance),
-            ClaimMove::Create(_) | ClaimMove::Swap(_) => 0,
+            ClaimMove::Create(_) | ClaimMove::Swap(_) | ClaimMove::Join(_) => 0,
         };
         let mut foundation = seen.namespace_step(self.create_namespace)?;
         foundation.extend(install::definitions(vec![crds::claim()], &seen.existing)?);

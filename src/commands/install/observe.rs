@@ -15,7 +15,7 @@ use crate::{
     error::{Error, ObjectRef, Result},
     manifests::{
         crds,
-        operator::{Operator, SETTINGS_TYPE, Settings, shared_rbac},
+        operator::{Operator, SETTINGS_TYPE, Settings, Watch, shared_rbac},
     },
     tenancy::{
         claim::{self, Claim, Instance, Standing, standing},
@@ -77,6 +77,26 @@ impl Seen {
                 .hint(format!("make it: add --create-namespace, or kubectl create namespace {name}"))),
         }
     }
+}
+
+/// The settings to start from: those of an earlier install in this namespace; of a new standby those of the active instance.
+///
+/// A standby watches what the active one does, also where that is the active one's own namespace.
+pub async fn earlier(cluster: &Cluster, namespace: &str, id: &str, standby: bool) -> Result<Settings> {
+    let own = settings(cluster, namespace, id).await?;
+    if !standby || own != Settings::default() {
+        return Ok(own);
+    }
+    let claim = read_claim(cluster, &claim::name(FAMILY.name, id)).await?;
+    let Some(active) = claim.and_then(|claim| claim.active()).filter(|active| active.namespace != namespace) else {
+        return Ok(own);
+    };
+    let mut copied = settings(cluster, &active.namespace, id).await?;
+    if matches!(copied.watch, None | Some(Watch::Own)) {
+        copied.watch = Some(Watch::Namespaces(vec![active.namespace]));
+    }
+    copied.rbac_suffix = Some(namespace.to_owned());
+    Ok(copied)
 }
 
 /// The settings an earlier install of the id kept in this namespace.
@@ -247,8 +267,10 @@ fn grants(step: &Step) -> bool {
 
 impl Plan {
     fn claim_name(&self) -> String {
-        let (super::ClaimMove::Create(claim) | super::ClaimMove::Swap(claim) | super::ClaimMove::Keep(claim)) =
-            &self.claim;
+        let (super::ClaimMove::Create(claim)
+        | super::ClaimMove::Swap(claim)
+        | super::ClaimMove::Join(claim)
+        | super::ClaimMove::Keep(claim)) = &self.claim;
         claim.object().pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 }

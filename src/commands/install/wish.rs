@@ -54,6 +54,7 @@ pub fn named_settings(args: &InstallArgs) -> Result<Settings> {
         node_selector: map(&args.node_selector),
         tolerations: args.toleration.clone(),
         log_level: args.log_level.clone(),
+        rbac_suffix: None,
     })
 }
 
