@@ -153,7 +153,9 @@ enum Source {
 fn source(verb: &str, argument: &str) -> Option<Source> {
     Some(match (verb, argument) {
         (_, "operator_id") => Source::Ask(Question::OperatorIds),
-        (_, "namespace" | "watch_namespace") => Source::Ask(Question::Namespaces),
+        (_, "namespace" | "watch_namespace" | "like") | ("switch-active", "target") => {
+            Source::Ask(Question::Namespaces)
+        }
         (_, "context") => Source::Ask(Question::Contexts),
         (_, "cluster") => Source::Ask(Question::Clusters),
         (_, "user") => Source::Ask(Question::Users),
@@ -278,6 +280,7 @@ const FREE: &[&str] = &[
     "config",
     "dependency",
     "env",
+    "exclude",
     "git",
     "git_branch",
     "git_commit",
@@ -285,6 +288,7 @@ const FREE: &[&str] = &[
     "ignore_evidence",
     "image",
     "image_pull_secret",
+    "include",
     "label",
     "maven_repository",
     "node_selector",

@@ -33,7 +33,7 @@ use crate::{
 #[derive(Args, Clone, Debug)]
 pub struct SwitchActiveArgs {
     /// Namespace of the operator that is to become active (or use -n); `-` is the one before
-    #[arg(value_name = "TARGET", allow_hyphen_values = true)]
+    #[arg(value_name = "TARGET")]
     pub target: Option<String>,
 
     /// Family of the operator, where the target holds several

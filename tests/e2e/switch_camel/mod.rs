@@ -203,4 +203,7 @@ fn what_others_manage_is_left_alone_and_a_dry_run_changes_nothing() {
     assert!(refused.stderr.contains("is managed by Helm release"), "{refused}");
     pair.only(&pair.ops);
     pair.switch(&pair.cluster.namespace("nobody")).exits(5);
+    let unasked = pair.kctl(&format!("switch-active {} -x {} --force", pair.alt, pair.id)).run().exits(3);
+    assert!(unasked.stderr.contains("needs a confirmation and there is no terminal"), "{unasked}");
+    pair.only(&pair.ops);
 }

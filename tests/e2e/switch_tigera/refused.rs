@@ -92,6 +92,9 @@ fn the_target_is_always_said() {
     let user = world.cluster.in_namespace(&world.cluster.admin(), &world.new);
     let ran = ran(switch(&user, "--yes").env("KCTL_NAMESPACE", &world.new)).exits(2);
     assert!(ran.stderr.contains("the target must be said"), "{ran}");
+    let ran = super::ran(switch(&user, &world.new)).exits(3);
+    assert!(ran.stderr.contains("needs a confirmation and there is no terminal"), "{ran}");
+    assert_eq!(world.cluster.find(&World::path(&world.new, "secrets", "node-certs")), None);
     assert_eq!(world.says(), (world.old.clone(), false));
 }
 
