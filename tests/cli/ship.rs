@@ -127,3 +127,61 @@ fn licences_bans_and_sources_are_checked() {
         assert!(!lock.contains(&format!("name = \"{name}\"\n")), "{name} is banned and in Cargo.lock");
     }
 }
+
+/// Whether a licence expression can be met with the allowed ones: `(MIT OR Apache-2.0) AND Unicode-3.0`.
+fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
+    fn alternatives<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>, allowed: &[&str]) -> bool {
+        let mut any = all(words, allowed);
+        while words.next_if_eq(&"OR").is_some() {
+            any |= all(words, allowed);
+        }
+        any
+    }
+    fn all<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>, allowed: &[&str]) -> bool {
+        let mut every = one(words, allowed);
+        while words.next_if_eq(&"AND").is_some() {
+            every &= one(words, allowed);
+        }
+        every
+    }
+    fn one<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>, allowed: &[&str]) -> bool {
+        let Some(word) = words.next() else { return false };
+        if word == "(" {
+            let inner = alternatives(words, allowed);
+            words.next_if_eq(&")");
+            return inner;
+        }
+        match words.next_if_eq(&"WITH").and_then(|_| words.next()) {
+            Some(exception) => allowed.contains(&format!("{word} WITH {exception}").as_str()),
+            None => allowed.contains(&word),
+        }
+    }
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
+    alternatives(&mut spaced.split_whitespace().peekable(), allowed)
+}
+
+#[test]
+fn every_crate_is_under_an_allowed_licence_and_from_the_registry() {
+    let deny = fs::read_to_string(root().join("deny.toml")).expect("readable");
+    let list = deny.split_once("allow = [").expect("a list").1.split_once(']').expect("its end").0;
+    let allowed: Vec<&str> = list.split(',').map(|word| word.trim().trim_matches('"')).collect();
+    assert!(is_allowed("(MIT OR Apache-2.0) AND Unicode-3.0", &allowed));
+    assert!(is_allowed("Apache-2.0 WITH LLVM-exception OR GPL-3.0", &allowed));
+    assert!(!is_allowed("MIT AND GPL-3.0", &allowed) && !is_allowed("LGPL-2.1-or-later", &allowed));
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform"])
+        .arg("x86_64-unknown-linux-gnu")
+        .current_dir(root())
+        .output()
+        .expect("cargo");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    assert!(packages.len() > 100);
+    for package in packages {
+        let licence = package["license"].as_str().unwrap_or_default();
+        assert!(is_allowed(licence, &allowed), "{}: {licence:?}", package["name"]);
+        let source = package["source"].as_str();
+        assert!(source.is_none_or(|source| source.starts_with("registry+")), "{}: {source:?}", package["name"]);
+    }
+}

@@ -11,6 +11,9 @@ mod kctl;
 #[path = "../support/shells.rs"]
 #[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
 mod shells;
+#[path = "../support/terminal.rs"]
+#[allow(dead_code, reason = "a toolbox; not every test binary uses every tool")]
+mod terminal;
 #[path = "../support/testbed/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "a toolbox; not every test binary uses every tool")]
 mod testbed;

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::kctl::{Ran, kctl};
+use crate::terminal::Terminal;
 use crate::testbed::{Cluster, User, Validity};
 
 fn on(user: &User, line: &str) -> Ran {
@@ -68,4 +69,25 @@ fn version_sees_every_operator_or_says_what_it_could_not_read() {
     let mark = cluster.audit_mark();
     on(&admin, "version --client").succeeds();
     assert_eq!(cluster.requests_since(mark, &admin).len(), 0);
+}
+
+/// On a terminal one line that is written over and fits, elsewhere a line each time.
+#[test]
+fn progress_is_one_line_on_a_terminal() {
+    let cluster = Cluster::shared();
+    let (admin, ops, id) = (cluster.admin(), cluster.namespace("ops"), cluster.unique("progress"));
+    on(&admin, &format!("install -x {id} -n {ops}")).succeeds();
+    let line = format!("install -x {id} -n {ops} --wait --timeout 500ms");
+    let piped = on(&admin, &line).exits(6);
+    let progress = piped.stderr.lines().find(|line| line.starts_with("waiting for ")).expect("progress").to_owned();
+    assert!(progress.chars().count() > 20 && !piped.stderr.contains('\r'), "{piped}");
+    let quiet = on(&admin, &format!("{line} -q")).exits(6);
+    assert!(!quiet.stderr.contains(&progress), "{quiet}");
+
+    let kctl = kctl().kubeconfig(&admin.kubeconfig).env("TERM", "xterm").line(&line);
+    let (seen, code) = Terminal::new(kctl.command(), 20).end();
+    assert_eq!(code, 6, "{seen}");
+    let cut: String = progress.chars().take(18).chain(['…']).collect();
+    assert!(seen.contains(&format!("{cut}\r\u{1b}[2K\r")), "cut, then wiped: {seen:?}");
+    assert!(!seen.contains(&progress), "{seen:?}");
 }

@@ -3,6 +3,7 @@
 mod copies;
 mod examples;
 mod interrupted;
+mod prompts;
 mod refused;
 mod world;
 
