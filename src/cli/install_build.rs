@@ -89,7 +89,8 @@ fn repository(text: &str) -> Result<Repository, String> {
             None if option == "snapshots" => out.snapshots = true,
             _ => break,
         }
-        out.url = url.to_owned();
+        let end = url.len();
+        out.url.truncate(end);
     }
     let scheme = out.url.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty());
     if scheme { Ok(out) } else { Err("write URL[@id=ID][@mirrorOf=PATTERN][@snapshots]".to_owned()) }

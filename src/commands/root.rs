@@ -82,7 +82,7 @@ impl Verb {
             Self::Adopt(args) => args.run(session).await,
             Self::Config(args) => args.run(session),
             Self::Help(args) => args.run(session, command()),
-            Self::Install(args) => args.run(session).await,
+            Self::Install(args) => Box::pin(args.run(session)).await,
             Self::ListOperators(args) => args.run(session).await,
             Self::Run(args) => args.run(session).await,
             Self::Bind(args) => args.run(session).await,

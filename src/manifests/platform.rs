@@ -202,19 +202,14 @@ fn settings_xml(repositories: &[Repository]) -> String {
     for (index, repository) in repositories.iter().enumerate() {
         let id = escaped(repository.id.as_deref().unwrap_or(&format!("repository-{index}")));
         let url = escaped(&repository.url);
-        match &repository.mirror_of {
-            Some(of) => {
-                let of = escaped(of);
-                mirrors.push_str(&format!(
-                    "    <mirror><id>{id}</id><url>{url}</url><mirrorOf>{of}</mirrorOf></mirror>\n"
-                ));
-            }
-            None => {
-                let snapshots = repository.snapshots;
-                others.push_str(&format!(
-                    "        <repository><id>{id}</id><url>{url}</url><snapshots><enabled>{snapshots}</enabled></snapshots></repository>\n"
-                ));
-            }
+        if let Some(of) = &repository.mirror_of {
+            let of = escaped(of);
+            mirrors += &format!("    <mirror><id>{id}</id><url>{url}</url><mirrorOf>{of}</mirrorOf></mirror>\n");
+        } else {
+            let snapshots = repository.snapshots;
+            others += &format!(
+                "        <repository><id>{id}</id><url>{url}</url><snapshots><enabled>{snapshots}</enabled></snapshots></repository>\n"
+            );
         }
     }
     let plugins = others.replace("repository>", "pluginRepository>");

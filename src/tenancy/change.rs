@@ -42,10 +42,10 @@ pub struct Difference {
 }
 
 /// What an operator took before and takes afterwards, compared group by group.
-pub fn difference(before: Vec<Taken>, after: Vec<Taken>) -> Difference {
+pub fn difference(before: &[Taken], after: &[Taken]) -> Difference {
     let same = |a: &Taken, b: &Taken| a.kind == b.kind && a.namespace == b.namespace && a.id == b.id;
     let gained = after.iter().filter(|group| !before.iter().any(|other| same(group, other))).cloned().collect();
-    let lost = before.into_iter().filter(|group| !after.iter().any(|other| same(group, other))).collect();
+    let lost = before.iter().filter(|group| !after.iter().any(|other| same(group, other))).cloned().collect();
     Difference { lost, gained }
 }
 
@@ -91,8 +91,7 @@ mod tests {
             others: Vec::new(),
             depends: false,
         };
-        let found =
-            difference(vec![group("a", "x", 1), group("b", "x", 2)], vec![group("a", "x", 1), group("a", "", 3)]);
+        let found = difference(&[group("a", "x", 1), group("b", "x", 2)], &[group("a", "x", 1), group("a", "", 3)]);
         assert_eq!(found, Difference { lost: vec![group("b", "x", 2)], gained: vec![group("a", "", 3)] });
     }
 }

@@ -74,9 +74,9 @@ pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operato
     }
     let (others, locks) = tenants::surroundings(cluster, wish, operator, seen, &[before, &after]).await?;
     let taken = |operator| taken(operator, &others, &locks, &seen.evidence.ids);
-    let (owned, takes) = (taken(before), taken(&after));
-    let total: u64 = owned.iter().map(|group| group.count).sum();
-    let difference = change::difference(owned, takes);
+    let (held, wanted) = (taken(before), taken(&after));
+    let total: u64 = held.iter().map(|group| group.count).sum();
+    let difference = change::difference(&held, &wanted);
     let mut text = format!("operator {id} changes (context {}, server {}):", cluster.context(), cluster.server());
     // Writing to a String cannot fail.
     if moved {
