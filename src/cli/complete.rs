@@ -272,6 +272,13 @@ fn needs_equals(arg: Arg, line: &Arc<Line>) -> Arg {
 /// Arguments whose values nobody but the user knows.
 #[cfg(test)]
 const FREE: &[&str] = &[
+    "base_image",
+    "registry_ca",
+    "maven_settings",
+    "maven_ca_secret",
+    "build_timeout",
+    "max_running_builds",
+    "runtime_version",
     "annotation",
     "as_group",
     "as_uid",

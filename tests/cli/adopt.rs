@@ -103,7 +103,7 @@ fn an_id_must_be_there_and_one_must_be_said() {
 fn install_tells_of_operators_without_a_claim() {
     let cluster = Snapshot::with(&[("theirs", "helm")]);
     let ran = cluster.run("install -x ours -n ops --create-namespace --yes").succeeds();
-    assert!(ran.stderr.contains("operators without a claim: 1; claim their ids: kctl adopt --all"), "{ran}");
+    assert!(ran.stderr.contains("operators without a claim: 1; claim their ids: kctl --from"), "{ran}");
     cluster.run("adopt --all").succeeds();
     let ran = cluster.run("install -x other -n ops --yes").succeeds();
     assert!(!ran.stderr.contains("without a claim"), "{ran}");

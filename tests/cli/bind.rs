@@ -315,7 +315,10 @@ fn a_dump_without_kamelets_says_nothing_of_them() {
 fn the_id_rules_are_those_of_run() {
     let bench = Bench::new();
     let unknown = bench.run("bind -x tenant-aa timer:x log:y").exits(5);
-    assert!(unknown.stderr.contains("did you mean tenant-a? kctl bind -x tenant-a"), "{unknown}");
+    assert!(
+        unknown.stderr.contains("did you mean tenant-a? kctl --from cluster.yaml --save cluster.yaml bind -x tenant-a"),
+        "{unknown}"
+    );
     let default = bench.run("bind timer:x log:y").exits(5);
     assert!(default.stderr.contains("no operator has the default one, camel-k"), "{default}");
     bench.run("bind -x tenant-b timer:x log:y --annotation keep=1").succeeds();
@@ -324,7 +327,7 @@ fn the_id_rules_are_those_of_run() {
     $ kctl bind -x tenant-a timer:x log:y -n team --from cluster.yaml --save cluster.yaml
     --- stderr
     error: not given to operator tenant-a: pipe timer-to-log in namespace team is owned by operator tenant-b in namespace ops-b (the Pipe carries its id) (context snapshot cluster.yaml)
-    hint: to move it to tenant-a: kctl bind -x tenant-a --take-over …
+    hint: to move it to tenant-a: kctl --from cluster.yaml --save cluster.yaml bind -x tenant-a --take-over …
     hint: to run another one beside it: --name NAME
     --- ended with 3
     ");

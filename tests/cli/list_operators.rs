@@ -163,7 +163,7 @@ fn nothing() {
     assert_eq!(ran.stdout, "");
     assert_snapshot!(ran.stderr, @r"
     note: no operators found
-    hint: install one: kctl install --operator-id tenant-a
+    hint: install one: kctl --from - install --operator-id tenant-a
     ");
 }
 

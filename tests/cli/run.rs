@@ -122,8 +122,8 @@ fn unknown_ids() {
     $ kctl run -x tenant-aa hello.yaml -n team --from cluster.yaml --save cluster.yaml
     --- stderr
     error: no operator has the id tenant-aa (context snapshot cluster.yaml)
-    hint: did you mean tenant-a? kctl run -x tenant-a …
-    hint: kctl list-operators shows the ids
+    hint: did you mean tenant-a? kctl --from cluster.yaml --save cluster.yaml run -x tenant-a …
+    hint: kctl --from cluster.yaml --save cluster.yaml list-operators shows the ids
     hint: --force writes it nevertheless, for an operator that comes later
     --- ended with 5
     ");
@@ -131,7 +131,7 @@ fn unknown_ids() {
     $ kctl run hello.yaml -n team --from cluster.yaml --save cluster.yaml
     --- stderr
     error: no operator id is given, and no operator has the default one, camel-k (context snapshot cluster.yaml)
-    hint: kctl list-operators shows the ids; then kctl run -x ID …
+    hint: kctl --from cluster.yaml --save cluster.yaml list-operators shows the ids; then kctl --from cluster.yaml --save cluster.yaml run -x ID …
     hint: --force writes it nevertheless, for an operator that comes later
     --- ended with 5
     ");
@@ -146,7 +146,7 @@ fn an_operator_must_watch_the_namespace() {
     $ kctl run -x local-old hello.yaml -n team --from cluster.yaml --save cluster.yaml
     --- stderr
     error: operator local-old (old/old-operator) does not watch namespace team: it watches only its own, old (context snapshot cluster.yaml)
-    hint: kctl list-operators -n team
+    hint: kctl --from cluster.yaml --save cluster.yaml list-operators -n team
     hint: --force writes it nevertheless, for an operator that will watch it later
     --- ended with 3
     ");
@@ -191,7 +191,7 @@ fn an_existing_integration_is_moved_only_on_request() {
     $ kctl run -x tenant-a hello.yaml -n team --from cluster.yaml --save cluster.yaml
     --- stderr
     error: not given to operator tenant-a: integration hello in namespace team is owned by operator tenant-b in namespace ops (the Integration carries its id) (context snapshot cluster.yaml)
-    hint: to move it to tenant-a: kctl run -x tenant-a --take-over …
+    hint: to move it to tenant-a: kctl --from cluster.yaml --save cluster.yaml run -x tenant-a --take-over …
     hint: to run another one beside it: --name NAME
     --- ended with 3
     ");

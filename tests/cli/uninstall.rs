@@ -176,7 +176,7 @@ fn an_id_edited_by_hand_is_refused_with_the_mend() {
     fs::write(&cluster.path, &edited).expect("written");
     let ran = cluster.run("uninstall -x tenant-a --yes").exits(3);
     assert!(ran.stderr.contains("is labelled tenant-a, and its environment says tenant-z"), "{ran}");
-    assert!(ran.stderr.contains("kctl install -x tenant-a -n ops --force"), "{ran}");
+    assert!(ran.stderr.contains("install -x tenant-a -n ops --force"), "{ran}");
 }
 
 #[test]
