@@ -6,7 +6,7 @@ use crate::{
     cli::global::GlobalArgs,
     cluster::{Cluster, ConnectOptions},
     error::Result,
-    settings::Settings,
+    settings::{self, Settings},
     ui::Ui,
 };
 
@@ -62,6 +62,23 @@ impl<'a> Session<'a> {
         .into_iter()
         .filter_map(|(flag, value)| Some(format!(" {flag} {}", quoted(&value?))))
         .collect()
+    }
+
+    /// The command line of this run, to be pasted; without a token, and on the namespace it worked in.
+    pub fn same_command(&self) -> String {
+        let mut words = settings::arguments().into_iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+        let mut out = "kctl".to_owned();
+        while let Some(word) = words.next() {
+            if word == "--token" {
+                words.next();
+            } else if !word.starts_with("--token=") {
+                out = format!("{out} {}", quoted(&word));
+            }
+        }
+        match (&self.global.namespace, self.connected()) {
+            (None, Some(cluster)) => format!("{out} -n {}", quoted(cluster.namespace())),
+            _ => out,
+        }
     }
 
     /// The flags that lead a pasted command to the same cluster and namespace.

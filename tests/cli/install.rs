@@ -259,3 +259,37 @@ fn settings_are_kept_shown_reset_and_cloned() {
     let again = cluster.run("install -x a -n ops").succeeds();
     assert!(again.stdout.lines().all(|line| line.ends_with(" unchanged")), "{again}");
 }
+
+#[test]
+fn a_dry_run_tells_what_the_operator_takes_and_asks_nothing() {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/demo/cluster.yaml");
+    let cluster = Snapshot::new(&fs::read_to_string(demo).expect("readable"));
+    let ran = cluster.run("install -x tenant-b -n team-b --dry-run").succeeds();
+    assert!(ran.stderr.contains("TWO TAKERS: camel-k"), "{ran}");
+    assert!(ran.stdout.contains("deployment.apps/tenant-b-operator created (dry run)"), "{ran}");
+}
+
+#[test]
+fn a_dump_without_managed_fields_is_worked_on() {
+    let cluster = Snapshot::new(OPS);
+    cluster.run("install -x tenant-a -n ops").succeeds();
+    let dump: Vec<Value> = serde_saphyr::from_multiple(&cluster.text()).expect("YAML");
+    let bare = dump.into_iter().map(|mut object| {
+        object["metadata"].as_object_mut().expect("metadata").remove("managedFields");
+        serde_saphyr::to_string(&object).expect("YAML")
+    });
+    fs::write(&cluster.path, bare.collect::<Vec<_>>().join("---\n")).expect("written");
+    cluster.run("install -x tenant-b -n ops").succeeds();
+    cluster.run("install -x tenant-a -n ops").succeeds();
+    // Whose the fields are cannot be told of such a dump.
+    cluster.run("install -x tenant-a -n ops --log-level debug --force").succeeds();
+}
+
+#[test]
+fn a_namespace_to_watch_must_exist() {
+    let cluster = Snapshot::new(OPS);
+    let before = cluster.text();
+    let ran = cluster.run("install -x tenant-a -n ops --watch-namespace nope").exits(5);
+    assert!(ran.stderr.contains("namespace nope, which is to be watched, not found"), "{ran}");
+    assert_eq!(cluster.text(), before);
+}

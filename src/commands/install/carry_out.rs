@@ -43,8 +43,10 @@ pub async fn install(
             return Err(refusal);
         }
     }
+    let (settings, others) = settings_first(&plan.objects);
+    write_all(cluster, ui, settings).await?;
     write_all(cluster, ui, &plan.kinds).await?;
-    write_all(cluster, ui, &plan.objects).await?;
+    write_all(cluster, ui, others).await?;
     let deployment = write(cluster, &plan.deployment).await.map_err(|error| explain(error, &plan.deployment))?;
     if !held.under_way {
         tell(ui, &plan.deployment, deployment.change);
@@ -56,6 +58,12 @@ pub async fn install(
     start(cluster, wish, operator, &deployment.object).await?;
     tell(ui, &plan.deployment, deployment.change);
     delete_all(cluster, ui, &plan.stale).await
+}
+
+/// The settings, which are written before anything else, and the other objects: whoever goes on with an interrupted
+/// install need not know its flags.
+fn settings_first(objects: &[Step]) -> (&[Step], &[Step]) {
+    objects.split_at(1.min(objects.len()))
 }
 
 /// Deletes what is left of a former scope; what is gone, or is another object by now, is left.
@@ -261,7 +269,7 @@ fn tell(ui: &Ui, step: &Step, change: Change) {
 }
 
 /// A field conflict says who changed what, and how to take it back.
-fn explain(error: ApiError, step: &Step) -> Error {
+pub(super) fn explain(error: ApiError, step: &Step) -> Error {
     let fields = error.causes().to_vec();
     let error = Error::from(error);
     if fields.is_empty() {
@@ -284,12 +292,14 @@ pub fn steps(plan: &Plan) -> Vec<Step> {
         }
     }
     .map(|(claim, write)| Step::new(OPERATOR_CLAIM, None, text(claim.object(), "/metadata/name"), write));
+    let (settings, others) = settings_first(&plan.objects);
     let steps = plan
         .foundation
         .iter()
         .chain(&claim)
+        .chain(settings)
         .chain(&plan.kinds)
-        .chain(&plan.objects)
+        .chain(others)
         .chain([&plan.deployment])
         .chain(&plan.stale);
     steps.cloned().collect()

@@ -52,7 +52,14 @@ pub fn refuse_downgrade(seen: &Seen, wish: &Wish<'_>, operator: &Operator<'_>, f
 ///
 /// # Errors
 /// Not confirmed (exit 3).
-pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operator<'_>, seen: &Seen) -> Result<()> {
+pub async fn ask(
+    cluster: &Cluster,
+    ui: &Ui,
+    wish: &Wish<'_>,
+    operator: &Operator<'_>,
+    seen: &Seen,
+    rehearsal: bool,
+) -> Result<()> {
     let before = before(seen, wish);
     let from = before.and_then(|before| before.version.as_deref());
     let to = operator.version();
@@ -63,7 +70,9 @@ pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operato
             cluster.context(),
             cluster.server()
         ));
-        ui.confirm(&format!("Install version {to} of operator {id} all the same?")).await?;
+        if !rehearsal {
+            ui.confirm(&format!("Install version {to} of operator {id} all the same?")).await?;
+        }
     }
     let Some(before) = before else { return Ok(()) };
     let after = tenants::as_operator(wish, operator);
@@ -95,7 +104,7 @@ pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operato
     }
     ui.plan(&text);
     let hit = difference.lost.iter().chain(&difference.gained).map(|group| group.count).sum::<u64>();
-    if hit == 0 && (!moved || total == 0) {
+    if rehearsal || (hit == 0 && (!moved || total == 0)) {
         return Ok(());
     }
     ui.confirm(&format!("Change operator {id} in namespace {}?", operator.namespace)).await

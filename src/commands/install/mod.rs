@@ -113,21 +113,19 @@ impl InstallArgs {
         if self.diff {
             output::print_diff(ui, &carry_out::steps(&plan))?;
         }
+        observe::say_unseen(ui, &seen, id);
+        let begins = !matches!(plan.claim, ClaimMove::Keep(_) | ClaimMove::Join(_));
+        let rehearsal = self.dry_run.is_some();
+        if begins {
+            tenants::ask(cluster, ui, &wish, &operator, &seen, rehearsal).await?;
+        }
+        change::ask(cluster, ui, &wish, &operator, &seen, rehearsal).await?;
         if let Some(where_) = self.dry_run {
             return carry_out::rehearse(cluster, ui, &plan, where_).await;
         }
-        observe::say_unseen(ui, &seen, id);
-        let begins = !matches!(plan.claim, ClaimMove::Keep(_) | ClaimMove::Join(_));
-        if begins {
-            tenants::ask(cluster, ui, &wish, &operator, &seen).await?;
-        }
-        change::ask(cluster, ui, &wish, &operator, &seen).await?;
-        let resume = operation.resume.clone().unwrap_or_default();
-        match &plan.claim {
-            // What is being changed is not undone by taking the operator away.
-            ClaimMove::Keep(_) => ui.on_interrupt(format!("{resume} … (with the same flags)"), None),
-            _ => ui.on_interrupt(resume, operation.undo.clone()),
-        }
+        // What is being changed is not undone by taking the operator away.
+        let undo = operation.undo.clone().filter(|_| !matches!(plan.claim, ClaimMove::Keep(_)));
+        ui.on_interrupt(session.same_command(), undo);
         carry_out::install(session, cluster, &wish, &operator, plan).await?;
         if !operator.has_registry() && !seen.has_platform {
             ui.hint(&format!(

@@ -5,7 +5,7 @@ use http::Method;
 
 use crate::{
     cluster::{Call, Cluster},
-    contracts::kinds::{CONFIG_MAP, SECRET},
+    contracts::kinds::{CONFIG_MAP, NAMESPACE, SECRET},
     error::{Error, ObjectRef, Result},
     manifests::operator::Operator,
     ui::Ui,
@@ -27,6 +27,21 @@ pub async fn is_openshift(cluster: &Cluster) -> Result<bool> {
 /// One is missing (exit 5).
 pub async fn check(cluster: &Cluster, ui: &Ui, operator: &Operator<'_>) -> Result<()> {
     let namespace = operator.namespace;
+    for watched in operator.role_namespaces().iter().filter(|watched| *watched != namespace) {
+        let call = Call::on(Method::GET, &NAMESPACE, None, watched, "look for").metadata_only();
+        match cluster.call(&call).await {
+            Err(error) if error.is_not_found() => {
+                return Err(Error::not_found(
+                    "NamespaceNotFound",
+                    format!("namespace {watched}, which is to be watched, not found"),
+                )
+                .object(ObjectRef::new("Namespace", None, watched))
+                .hint(format!("make it first: kubectl create namespace {watched}")));
+            }
+            Err(error) if !error.is_forbidden() => return Err(error.into()),
+            _ => {}
+        }
+    }
     for (kind, name) in operator.named_objects() {
         let kind = if kind == "Secret" { SECRET } else { CONFIG_MAP };
         let call = Call::on(Method::GET, &kind, Some(namespace), &name, "look for").metadata_only();

@@ -58,11 +58,18 @@ pub async fn surroundings(
     Ok((others.cloned().collect(), locks))
 }
 
-/// Says which resources the operator will take and asks, when there are any.
+/// Says which resources the operator will take and asks, when there are any; a rehearsal only says it.
 ///
 /// # Errors
 /// Not confirmed (exit 3).
-pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operator<'_>, seen: &Seen) -> Result<()> {
+pub async fn ask(
+    cluster: &Cluster,
+    ui: &Ui,
+    wish: &Wish<'_>,
+    operator: &Operator<'_>,
+    seen: &Seen,
+    rehearsal: bool,
+) -> Result<()> {
     let new = as_operator(wish, operator);
     let (others, locks) = surroundings(cluster, wish, operator, seen, &[&new]).await?;
     let taken = taken::taken(&new, &others, &locks, &seen.evidence.ids);
@@ -71,6 +78,9 @@ pub async fn ask(cluster: &Cluster, ui: &Ui, wish: &Wish<'_>, operator: &Operato
     }
     let total: u64 = taken.iter().map(|group| group.count).sum();
     ui.plan(&text(wish.id, &taken, cluster));
+    if rehearsal {
+        return Ok(());
+    }
     ui.confirm(&format!(
         "Install operator {} in namespace {}, which takes {total} existing resources?",
         wish.id, operator.namespace
