@@ -42,9 +42,12 @@ pub(super) fn check_id(wanted: &Wanted, observed: &Observed, remarks: &mut Vec<R
                 "operator {id} is there more than once, at {places}: each would run it"
             )));
         }
-        if !absent && known.iter().all(|operator| operator.watches(&wanted.namespace).is_none()) {
+        if !absent
+            && known.iter().all(|operator| operator.watches(&wanted.namespace).is_none())
+            && known.iter().all(|operator| operator.namespace != wanted.namespace)
+        {
             let Wanted { id, namespace, .. } = wanted;
-            remarks.push(Remark::Warning(format!(
+            remarks.push(Remark::Note(format!(
                 "you may not see which namespaces operator {id} watches; if {namespace} is not among them, nothing will run"
             )));
         }
