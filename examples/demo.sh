@@ -2,15 +2,16 @@
 # What kctl is for, in six commands on a cluster in a file. Nothing outside a temporary folder is touched.
 set -eu
 cd "$(dirname "$0")/demo"
-kctl=${KCTL:-../../target/debug/kctl}
+kctl=${KCTL:-$(cd ../.. && pwd)/target/debug/kctl}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp cluster.yaml "$work/cluster.yaml"
+cp cluster.yaml hello.yaml "$work"
+cd "$work"
 
 # The same commands work on a live cluster: leave --from and --save out.
 step() {
     printf '\n$ kctl %s\n' "$*"
-    "$kctl" "$@" --from "$work/cluster.yaml" --save "$work/cluster.yaml" || printf '(exit code %s)\n' "$?"
+    "$kctl" "$@" --from cluster.yaml --save cluster.yaml || printf '(exit code %s)\n' "$?"
 }
 
 echo "# Who is there?"
