@@ -1,7 +1,7 @@
 # Two commands do all the set-up: `make demo` needs Rust, `make test` needs Rust and Go.
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test regenerate control-plane cluster fmt lint unit e2e shells need-cargo need-go
+.PHONY: help demo test bench deny regenerate control-plane cluster fmt lint unit e2e shells need-cargo need-go
 
 CARGO ?= cargo
 # The example operator is a package of its own.
@@ -33,6 +33,14 @@ unit: shells
 
 e2e: control-plane shells
 	$(CARGO) test --quiet --test e2e
+
+# Sizes and times as ratios, on the binary that is shipped.
+bench: need-cargo control-plane
+	$(CARGO) build --quiet --profile dist
+	$(CARGO) bench --quiet --profile dev --bench show
+
+deny: need-cargo
+	$(CARGO) deny check licenses bans sources
 
 # Writes anew what is generated and checked in: man pages, completion scripts, outputs in the guides.
 regenerate: need-cargo
